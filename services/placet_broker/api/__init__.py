@@ -1,0 +1,19 @@
+"""What the broker serves over HTTP: REST under /v1, and the inbox page."""
+
+from fastapi import APIRouter
+
+from placet.process.auth import Auth
+from placet_broker.api import inputs, keys, requests
+from placet_broker.api.page import inbox, login
+from placet_broker.usecases import UseCases
+
+
+def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
+    """Every router of the broker."""
+    return (
+        inputs.router(use_cases),
+        requests.router(use_cases),
+        keys.router(auth),
+        login.router(auth),
+        inbox.router(use_cases),
+    )

@@ -1,0 +1,66 @@
+"""Request bodies of the broker's REST API; unknown fields are refused."""
+
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from starlette.requests import Request
+
+from placet.domain.answer import Action
+from placet.domain.digest import strict_json
+from placet.domain.person import Person
+from placet.messages.wire import unfit
+
+B = TypeVar("B", bound=BaseModel)
+
+
+class Body(BaseModel):
+    """A body: frozen, nothing unknown in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class AnswerBody(Body):
+    """An answer to one input."""
+
+    action: Action = Action.ACCEPT
+    content: Any = None
+    """What fits the input's kind."""
+    named: Person | None = Field(default=None, alias="from")
+    """Who answers: an id, or `{id, name, username}` of which only the id counts."""
+    digest: str | None = None
+    """Of what was shown; another is refused as `shown_differs`."""
+
+    @field_validator("named", mode="before")
+    @classmethod
+    def _person(cls, value: Any) -> Any:
+        return {"id": value} if isinstance(value, str) else value
+
+
+class KeyBody(Body):
+    """A key for a person or a service, or what an AMQP user stands for."""
+
+    kind: Literal["key", "amqp"] = "key"
+    name: str = Field(min_length=1, max_length=200)
+    """For people to tell keys apart; of kind `amqp`, the AMQP user."""
+    person: str | None = None
+    service: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+async def read(model: type[B], request: Request) -> B:
+    """The body as this model.
+
+    Raises:
+        Invalid: no JSON, a key twice, an unknown field, or one that does not fit; lists them.
+    """
+    try:
+        return model.model_validate(strict_json(await request.body()))
+    except ValidationError as error:
+        raise unfit(error) from error
+
+
+def documented(model: type[BaseModel]) -> dict[str, Any]:
+    """What OpenAPI says about a body that the route reads itself."""
+    schema = model.model_json_schema(by_alias=True, ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

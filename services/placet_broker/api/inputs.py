@@ -1,0 +1,121 @@
+"""/v1/inputs: what waits, one input, and answering it."""
+
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from placet.domain.interaction import InputState, Kind
+from placet.domain.resolution import Input
+from placet.process.access import authenticate, caller
+from placet.process.auth import Caller, Scope
+from placet.process.http import json_response
+from placet_broker import ports
+from placet_broker.api.bodies import AnswerBody, documented, read
+from placet_broker.api.cursors import cursor_after, place_of
+from placet_broker.rules import history
+from placet_broker.rules.record import Record
+from placet_broker.usecases import UseCases
+from placet_broker.usecases.answer_input import Submission
+
+CHANNELS = frozenset({"rest", "cli", "sdk"})
+CHANNEL_HEADER = "placet-channel"
+
+Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
+Anybody = Annotated[Caller, Depends(caller())]
+Limit = Annotated[int, Query(ge=1, le=200)]
+_ANSWERS = documented(AnswerBody)
+
+
+def router(use_cases: UseCases) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1", tags=["inputs"])
+
+    @routes.get("/inputs", summary="What waits, or has settled")
+    async def list_inputs(
+        who: Reader,
+        state: InputState | None = None,
+        kind: Kind | None = None,
+        limit: Limit = 50,
+        cursor: str | None = None,
+    ) -> Response:
+        query = ports.Query(who.namespace, state, kind, after=place_of(cursor), limit=limit)
+        return _page(await use_cases.read_inputs.find(who, query), limit)
+
+    @routes.get("/agents/{agent}/inputs", summary="What an agent, or a definition's agents, asked")
+    async def list_agent_inputs(
+        who: Reader,
+        agent: str,
+        state: InputState | None = None,
+        limit: Limit = 50,
+        cursor: str | None = None,
+    ) -> Response:
+        query = ports.Query(who.namespace, state, agent=agent, after=place_of(cursor), limit=limit)
+        return _page(await use_cases.read_inputs.find(who, query), limit)
+
+    @routes.get("/inputs/{id}", response_model=Input, summary="One input")
+    async def get_input(who: Anybody, id: str, request: Request) -> Response:
+        record = await use_cases.read_inputs.get(who, id)
+        etag = f'"{record.rev}"'
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers={"ETag": etag})
+        return json_response(record.as_json(), headers={"ETag": etag})
+
+    @routes.post(
+        "/inputs/{id}", response_model=Input, openapi_extra=_ANSWERS, summary="Answer an input"
+    )
+    async def answer(id: str, request: Request) -> Response:
+        return await _answer(use_cases, request, id, None)
+
+    @routes.post(
+        "/agents/{agent}/inputs/{id}",
+        response_model=Input,
+        openapi_extra=_ANSWERS,
+        summary="Answer an input of this agent",
+    )
+    async def answer_of_agent(agent: str, id: str, request: Request) -> Response:
+        return await _answer(use_cases, request, id, agent)
+
+    @routes.get("/audit/{id}", summary="What happened to an input, as a chain of hashes")
+    async def audit(who: Reader, id: str) -> Response:
+        record = await use_cases.read_inputs.get(who, id)
+        flaws = history.flaws(record.history)
+        return json_response(
+            {
+                "input_id": record.id,
+                "history": record.history,
+                "intact": not flaws,
+                "flaws": flaws,
+                "refused": record.refused,
+                "refused_count": record.refused_count,
+            }
+        )
+
+    return routes
+
+
+async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | None) -> Response:
+    """202 for the answer that settles, 200 for the same again. A hot route: no validation by FastAPI."""
+    who = await authenticate(request)
+    body = await read(AnswerBody, request)
+    said = request.headers.get(CHANNEL_HEADER, "rest")
+    submission = Submission(
+        input_id=id,
+        caller=who,
+        channel=said if said in CHANNELS else "rest",
+        action=body.action,
+        content=body.content,
+        named=body.named,
+        digest=body.digest,
+        agent=agent,
+    )
+    answered = await use_cases.answer_input(submission)
+    status = 202 if answered.settled_now else 200
+    return json_response(answered.record.as_json(), status)
+
+
+def _page(found: list[Record], limit: int) -> Response:
+    more = cursor_after(found[-1]) if len(found) == limit else None
+    items = [record.as_fragment() for record in found]
+    return json_response(orjson.dumps({"items": items, "next_cursor": more}))

@@ -1,0 +1,54 @@
+"""/v1/keys: credentials of the caller's namespace."""
+
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from placet.errors import FieldError, Invalid
+from placet.process.access import caller
+from placet.process.auth import Auth, Caller, Scope
+from placet.process.http import json_response
+from placet_broker.api.bodies import KeyBody, documented, read
+
+Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
+
+
+def router(auth: Auth) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1/keys", tags=["keys"])
+
+    @routes.post("", status_code=201, openapi_extra=documented(KeyBody), summary="Make a key")
+    async def create(who: Operator, request: Request) -> Response:
+        """The key itself is in this reply and nowhere else."""
+        body = await read(KeyBody, request)
+        if body.kind == "amqp":
+            return json_response(orjson.dumps({"record": await _map(auth, who, body)}), 201)
+        key, record = await auth.create_key(
+            namespace=who.namespace,
+            name=body.name,
+            scopes=body.scopes,
+            person=body.person,
+            service=body.service,
+        )
+        return json_response(orjson.dumps({"key": key, "record": record}), 201)
+
+    @routes.get("", summary="The keys of the namespace, without the secrets")
+    async def list_keys(who: Operator) -> Response:
+        return json_response(orjson.dumps({"items": await auth.list_keys(who.namespace)}))
+
+    @routes.delete("/{id}", summary="Revoke a key; it is worthless at once")
+    async def revoke(who: Operator, id: str) -> Response:
+        return json_response(orjson.dumps({"record": await auth.revoke_key(who.namespace, id)}))
+
+    return routes
+
+
+async def _map(auth: Auth, who: Caller, body: KeyBody) -> dict[str, object]:
+    if body.service is None or body.person is not None:
+        detail = "an AMQP user stands for a service"
+        raise Invalid(detail, [FieldError("/service", detail)])
+    return await auth.map_amqp_user(
+        body.name, namespace=who.namespace, service=body.service, scopes=body.scopes
+    )

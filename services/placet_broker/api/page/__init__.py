@@ -1,0 +1,1 @@
+"""The inbox: plain pages, rendered here, that work without JavaScript."""

@@ -1,0 +1,50 @@
+"""Markdown of the asker as safe HTML: no markup of its own, no scripts, no images."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+LONGEST = 65_536
+_TAGS = frozenset(
+    ["a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "small", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"]
+)
+
+
+async def rendered(text: str) -> Markup:
+    """The HTML; in a thread, as some texts take long."""
+    return await asyncio.to_thread(_render, text)
+
+
+def _render(text: str) -> Markup:
+    if len(text) > LONGEST:
+        return Markup('<pre class="value">{}</pre>').format(text)
+    html = _reader().render(text)
+    clean = nh3.clean(
+        html,
+        tags=set(_TAGS),
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    return Markup(clean)  # noqa: S704 - cleaned the line above
+
+
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("js-default", {"html": False, "linkify": True}).enable("linkify")
+    reader.disable("image")
+    reader.add_render_rule("link_close", _link_with_host)
+    return reader
+
+
+def _link_with_host(_self: Any, tokens: Sequence[Token], at: int, _options: Any, _env: Any) -> str:
+    """A link's text may say anything: the host that it leads to stands behind it."""
+    opening = next((t for t in reversed(tokens[:at]) if t.type == "link_open"), None)
+    href = str(opening.attrGet("href") or "") if opening else ""
+    host = urlsplit(href).netloc
+    return f"</a> <small>({escape(host)})</small>" if host else "</a>"

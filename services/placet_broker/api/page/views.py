@@ -1,0 +1,158 @@
+"""What the templates show of an interaction."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from markupsafe import Markup
+
+from placet.domain.interaction import (
+    ApprovalRequest,
+    EditTextRequest,
+    InteractionRequest,
+    Kind,
+    ReviewRequest,
+    UrlRequest,
+)
+from placet_broker.api.page import appearance
+from placet_broker.rules.record import Record
+
+KIND_WORDS = {
+    Kind.TOOL_APPROVAL: "Approval",
+    Kind.CONFIRM: "Yes or no",
+    Kind.FREE_TEXT: "Text",
+    Kind.MULTIPLE_CHOICE: "Choice",
+    Kind.QUESTIONS: "Questions",
+    Kind.FORM: "Form",
+    Kind.URL: "To do elsewhere",
+    Kind.EDIT_TEXT: "Edit",
+    Kind.REVIEW: "Review",
+}
+_TELLING = ("command", "cmd", "path", "file", "url", "name", "query", "to", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the list."""
+
+    id: str
+    kind: str
+    title: Markup
+    telling: Markup
+    asked_by: str
+    risk: str
+    age: str
+    opened_at: str
+    deadline: str
+    state: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call, in full."""
+
+    name: Markup
+    kind: str
+    value: Markup
+
+
+def row(record: Record, now: datetime) -> Row:
+    """A line of the list."""
+    request = record.request()
+    return Row(
+        id=record.id,
+        kind=KIND_WORDS[request.kind],
+        title=_title(request),
+        telling=appearance.one_line(_telling(request)),
+        asked_by=asker(record, request),
+        risk=str(getattr(request, "risk", "")),
+        age=span(now - record.opened_at) + " ago",
+        opened_at=record.opened_at.isoformat(),
+        deadline=deadline(record, now),
+        state=str(record.state),
+        how=how(record),
+    )
+
+
+def arguments(request: InteractionRequest) -> list[Argument]:
+    """Every argument of the call, in the order in which it was made; [] where there is no call."""
+    if not isinstance(request, ApprovalRequest | ReviewRequest):
+        return []
+    return [
+        Argument(appearance.visible(name), appearance.kind_of(content), appearance.value(content))
+        for name, content in request.call.args.items()
+    ]
+
+
+def asker(record: Record, request: InteractionRequest) -> str:
+    """Who asked: an agent's path where the runner asked, else the verified identity."""
+    if record.from_runner:
+        return " › ".join(request.path) or request.agent_id or "an agent"
+    return record.publisher
+
+
+def how(record: Record) -> str:
+    """Who settled it and how; empty while it waits."""
+    resolution = record.resolution
+    if resolution is None:
+        return ""
+    word = str(resolution.outcome.decision or record.state)
+    if resolution.by is not None:
+        return f"{word} by {resolution.by.id}"
+    return f"{word}: nobody answered" if word == "expired" else word
+
+
+def deadline(record: Record, now: datetime) -> str:
+    """When it expires, from now."""
+    if record.expires_at is None:
+        return "no deadline"
+    left = record.expires_at - now
+    return f"in {span(left)}" if left > timedelta(0) else "over"
+
+
+def span(length: timedelta) -> str:
+    """A length of time in one unit."""
+    seconds = int(length.total_seconds())
+    for size, word in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {word}{'s' * (count != 1)}"
+    return f"{max(seconds, 0)} s"
+
+
+def context(request: InteractionRequest) -> list[tuple[str, Markup]]:
+    """The asker's context, named; what is empty is left out."""
+    named = ((name.replace("_", " "), content) for name, content in request.context.items())
+    return [
+        (name, appearance.value(content)) for name, content in named if content not in (None, "")
+    ]
+
+
+def _title(request: InteractionRequest) -> Markup:
+    if isinstance(request, ApprovalRequest | ReviewRequest):
+        return appearance.one_line(request.call.tool)
+    return appearance.one_line(request.message or KIND_WORDS[request.kind])
+
+
+def _telling(request: InteractionRequest) -> str:
+    match request:
+        case ApprovalRequest() | ReviewRequest():
+            return _telling_argument(request.call.args)
+        case UrlRequest():
+            return request.url
+        case EditTextRequest():
+            return request.text
+        case _:
+            return str(request.context.get("reason") or "")
+
+
+def _telling_argument(args: dict[str, Any]) -> str:
+    if not args:
+        return "no arguments"
+    name = next((name for name in _TELLING if isinstance(args.get(name), str)), next(iter(args)))
+    content = args[name]
+    rest = len(args) - 1
+    more = f"  (+{rest} more)" if rest else ""
+    text = content if isinstance(content, str) else repr(content)
+    return f"{name}: {text[:200]}{more}"

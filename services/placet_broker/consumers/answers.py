@@ -1,0 +1,53 @@
+"""`placet.broker.answers`: answers of other services; who answers is the validated AMQP user."""
+
+from placet.bus.port import Ack, Delivery, Settle
+from placet.errors import Refused
+from placet.messages import AnswerMessage, decode, encode
+from placet.messages.wire import name_of
+from placet.process import logs
+from placet.process.auth import Auth
+from placet_broker.consumers.sender import address_of, refuse, reply, sender_of
+from placet_broker.ports import Outbox
+from placet_broker.rules.outgoing import resolution_of
+from placet_broker.usecases.answer_input import Answered, AnswerInput, Submission
+
+QUEUE = "placet.broker.answers"
+CHANNEL = "bus"
+
+
+class AnswersConsumer:
+    """Answers, then replies with the resolution or a problem."""
+
+    def __init__(self, answer_input: AnswerInput, auth: Auth, outbox: Outbox) -> None:
+        self._answer = answer_input
+        self._auth = auth
+        self._outbox = outbox
+
+    async def handle(self, delivery: Delivery) -> Settle:
+        """Ack after the write and the reply. Raises Unavailable, which brings the message back."""
+        try:
+            answered = await self._handle(delivery)
+        except Refused as error:
+            return await refuse(delivery, error, self._outbox)
+        address = address_of(delivery)
+        if address is not None:
+            resolution = resolution_of(answered.record)
+            body = encode(resolution)
+            await reply(delivery, address, name_of(resolution), body, self._outbox)
+        return Ack()
+
+    async def _handle(self, delivery: Delivery) -> Answered:
+        message = decode(AnswerMessage, delivery.body)
+        address_of(delivery)
+        sender = await sender_of(delivery, self._auth)
+        submission = Submission(
+            input_id=message.input_id,
+            caller=sender,
+            channel=CHANNEL,
+            action=message.action,
+            content=message.content,
+            digest=message.digest,
+            answer_id=message.id or delivery.event_id,
+        )
+        with logs.bound_contextvars(input_id=message.input_id):
+            return await self._answer(submission)

@@ -1,0 +1,92 @@
+"""What the use cases need from outside: the interactions, and the way out for messages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from placet.bus.port import Outgoing
+from placet_broker.rules.record import Address, Record
+from placet_broker.rules.settling import Settlement
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Which interactions to list: one namespace, and what narrows it."""
+
+    namespace: str
+    state: str | None = None
+    kind: str | None = None
+    agent: str | None = None
+    after: tuple[datetime, str] | None = None
+    """Go on behind this (opened_at, id)."""
+    limit: int = 50
+
+
+class Interactions(Protocol):
+    """The interactions, one conditional write a method; None means that nothing matched.
+
+    Every method raises Unavailable while the database is away; a write may have happened then, and
+    doing it again is harmless.
+    """
+
+    async def get(self, id: str) -> Record | None:
+        """The record, from the primary."""
+
+    async def open(self, record: Record) -> bool:
+        """B1: insert; False if the id is taken."""
+
+    async def settle(self, record: Record, settlement: Settlement) -> Record | None:
+        """B3: end it if it is as `record` has it, and its deadline has not passed by the database's clock."""
+
+    async def expire(self, record: Record) -> Record | None:
+        """B5: end it as expired if it is as `record` has it, and its deadline has passed."""
+
+    async def close(self, record: Record, settlement: Settlement) -> Record | None:
+        """B6: end it because the asker no longer asks, if it is as `record` has it."""
+
+    async def bury(self, tombstone: Record) -> bool:
+        """B6 for an unknown id: a tombstone; False if the id is taken after all."""
+
+    async def note(self, record: Record, what: str, by: str) -> Record | None:
+        """B7: one history entry, if it is as `record` has it."""
+
+    async def refuse(self, record: Record, who: str, why: str) -> None:
+        """A refused try, kept beside the history: at most 100, with a count."""
+
+    async def mark_applied(self, record: Record) -> Record | None:
+        """B8: the run has acted on the resolution, if it is as `record` has it."""
+
+    async def forget(self, record: Record) -> Record | None:
+        """B9: the body goes, id, digest, state and resolution stay; only settled and done with."""
+
+    async def readdress(self, record: Record, address: Address) -> Record | None:
+        """Reply to another address than the first, while it is pending."""
+
+    async def find(self, query: Query) -> list[Record]:
+        """Pending ones oldest first, others newest first."""
+
+    async def due(self, limit: int) -> list[Record]:
+        """Those whose outbox or deadline has waited too long, the longest first."""
+
+    async def next_due(self) -> float:
+        """Seconds until the next becomes due; infinite if none will."""
+
+    async def postpone(self, record: Record) -> None:
+        """Look at this one's outbox again later: what is in it could not be published."""
+
+
+class Outbox(Protocol):
+    """The way out for what a write left in a record's outbox."""
+
+    def post(self, record: Record) -> None:
+        """Publish its outbox in the background, right after the write."""
+
+    async def send(self, record: Record) -> bool:
+        """Publish its outbox; whether all of it was confirmed."""
+
+    async def again(self, record: Record, entries: Sequence[dict[str, Any]]) -> None:
+        """Publish entries that are not in the outbox any more. Raises Unavailable: not confirmed."""
+
+    async def publish(self, message: Outgoing) -> None:
+        """Publish one message. Raises as the bus does."""

@@ -1,0 +1,1 @@
+"""What the broker decides by, without I/O and without a clock."""

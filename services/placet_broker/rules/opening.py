@@ -1,0 +1,131 @@
+"""What a request must be before it becomes an interaction, and the record it opens as."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from placet.domain.interaction import ApprovalRequest, InputState, InteractionRequest, ReviewRequest
+from placet.errors import FieldError, Invalid, NotAllowed
+from placet.ids import derived_id
+from placet_broker.rules import history, outgoing
+from placet_broker.rules.record import RUNNER, Address, Record
+
+SHORTEST = timedelta(seconds=60)
+LONGEST = timedelta(seconds=2_592_000)
+_ID = re.compile(r"inp_[0-9a-f]{32}")
+_HELD_RUN = "run_"
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who publishes a request: the verified identity and the namespace that goes with it."""
+
+    publisher: str
+    namespace: str | None
+    """None: the runner, whose requests say their namespace themselves."""
+
+    @property
+    def is_runner(self) -> bool:
+        """Whether this is Placet's runner."""
+        return self.publisher == RUNNER
+
+
+def prepared(
+    request: InteractionRequest, asker: Asker, *, now: datetime, default_life: timedelta | None
+) -> InteractionRequest:
+    """The request as it will be kept: namespace, id, digest and deadline filled in.
+
+    Preparing the same request again gives the same id and digest.
+
+    Raises:
+        Invalid: an id, digest or deadline that can't be.
+        NotAllowed: another service names a run of Placet.
+    """
+    _check_run(request, asker)
+    namespace = request.namespace if asker.namespace is None else asker.namespace
+    full = request.with_digest()
+    if request.digest and request.digest != full.digest:
+        raise _unfit("/digest", "is not the digest of what is asked")
+    requested_at = _aware(request.requested_at)
+    changes = {
+        "namespace": namespace,
+        "requested_at": requested_at,
+        "expires_at": _deadline(request, now=now, default_life=default_life),
+    }
+    full = full.model_copy(update=changes)
+    return full.model_copy(update={"id": _id(full, namespace, asker.publisher)})
+
+
+def check_deadline(request: InteractionRequest, asker: Asker, now: datetime) -> None:
+    """Bounds of a new request's deadline; the runner's come from its definitions. Raises Invalid."""
+    if asker.is_runner or request.expires_at is None:
+        return
+    span = request.expires_at - request.requested_at
+    if not SHORTEST <= span <= LONGEST or request.expires_at > now + LONGEST:
+        raise _unfit("/expires_at", "must be 60 seconds to 30 days after requested_at")
+
+
+def opened(
+    request: InteractionRequest, asker: Asker, address: Address | None, now: datetime
+) -> Record:
+    """The record of a new interaction, its first history entry and outbox included."""
+    first = history.entry("", "opened", now, by=asker.publisher, digest=request.digest)
+    return Record(
+        id=request.id,
+        namespace=request.namespace,
+        kind=str(request.kind),
+        state=InputState.PENDING,
+        rev=0,
+        digest=request.digest,
+        publisher=asker.publisher,
+        run_id=request.run_id,
+        root_run_id=request.root_run_id or request.run_id,
+        audience=request.audience,
+        opened_at=now,
+        expires_at=request.expires_at,
+        request_json=request.model_dump_json(),
+        resolution=None,
+        address=address,
+        agents=tuple(dict.fromkeys(name for name in (request.agent_id, *request.path) if name)),
+        applied=False,
+        outbox=(outgoing.requested(request.id),),
+        history=(first,),
+    )
+
+
+def _check_run(request: InteractionRequest, asker: Asker) -> None:
+    held = request.run_id.startswith(_HELD_RUN) or request.root_run_id.startswith(_HELD_RUN)
+    if held and not asker.is_runner:
+        raise NotAllowed(f"only the runner asks for a run that Placet holds ({request.run_id})")
+
+
+def _id(request: InteractionRequest, namespace: str, publisher: str) -> str:
+    if request.id:
+        if not _ID.fullmatch(request.id):
+            raise _unfit("/id", "must be inp_ and 32 hex digits, or left out")
+        return request.id
+    return derived_id("inp", namespace, publisher, request.run_id, _occasion(request))
+
+
+def _occasion(request: InteractionRequest) -> str:
+    if isinstance(request, ApprovalRequest | ReviewRequest):
+        return request.call.id
+    if request.idempotency_key:
+        return request.idempotency_key
+    return f"{request.digest} {request.requested_at.isoformat()}"
+
+
+def _deadline(
+    request: InteractionRequest, *, now: datetime, default_life: timedelta | None
+) -> datetime | None:
+    if request.expires_at is not None:
+        return _aware(request.expires_at)
+    return None if default_life is None else now + default_life
+
+
+def _aware(at: datetime) -> datetime:
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def _unfit(pointer: str, why: str) -> Invalid:
+    return Invalid(f"{pointer[1:]} {why}", [FieldError(pointer, why)])

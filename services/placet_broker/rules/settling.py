@@ -1,0 +1,89 @@
+"""How an interaction ends: what is written when a person, the clock or the run settles it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from placet.domain.answer import Outcome
+from placet.domain.digest import digest_of
+from placet.domain.interaction import Audience, InputState
+from placet.domain.person import Person
+from placet.domain.resolution import Resolution
+from placet.messages import Close
+from placet_broker.rules import history, outgoing
+from placet_broker.rules.record import RUNNER, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """One way to end an interaction; the database adds when."""
+
+    outcome: Outcome
+    channel: str
+    by: Person | None = None
+    """None: nobody decided."""
+    answer_id: str = ""
+
+    @property
+    def state(self) -> InputState:
+        """The state it leads to."""
+        return self.outcome.state
+
+
+EXPIRED = Settlement(Outcome(state=InputState.EXPIRED), channel="timer")
+"""Nobody answered in time. It has no decider and is nobody's refusal."""
+
+
+def closing(reason: str) -> Settlement:
+    """The asker no longer asks: superseded, withdrawn or cancelled."""
+    return Settlement(Outcome(state=InputState(reason)), channel="run")
+
+
+def noted(record: Record, settlement: Settlement, at: datetime) -> dict[str, Any]:
+    """The history entry of a settlement; of the answer it holds a digest."""
+    return history.entry(
+        record.head,
+        "settled",
+        at,
+        by=settlement.by.id if settlement.by else None,
+        state=str(settlement.state),
+        channel=settlement.channel,
+        outcome=digest_of(settlement.outcome.model_dump(mode="json")),
+        answer_id=settlement.answer_id,
+    )
+
+
+def tombstone(close: Close, now: datetime) -> Record:
+    """The record of a question that was closed before it arrived: it is never put to anybody."""
+    settlement = closing(close.reason)
+    resolution = Resolution(
+        input_id=close.input_id,
+        namespace=close.namespace,
+        run_id=close.run_id,
+        digest=close.digest,
+        outcome=settlement.outcome,
+        at=now,
+        channel=settlement.channel,
+    )
+    first = history.entry("", "closed unseen", now, by=RUNNER, state=close.reason)
+    return Record(
+        id=close.input_id,
+        namespace=close.namespace,
+        kind="",
+        state=settlement.state,
+        rev=0,
+        digest=close.digest,
+        publisher=RUNNER,
+        run_id=close.run_id,
+        root_run_id=close.run_id,
+        audience=Audience(),
+        opened_at=now,
+        expires_at=None,
+        request_json="",
+        resolution=resolution,
+        address=None,
+        agents=(),
+        applied=False,
+        outbox=(outgoing.closed_unseen(close.input_id),),
+        history=(first,),
+    )

@@ -1,0 +1,24 @@
+"""The broker's own settings, from the same places as everybody's."""
+
+from datetime import timedelta
+
+from pydantic import Field
+
+from placet.process.settings import Settings
+
+
+class BrokerSettings(Settings):
+    """Settings of the broker."""
+
+    broker_prefetch: int = Field(default=64, ge=1, le=10_000)
+    """How many deliveries are handled at once on each queue."""
+    interaction_timeout_secs: int = Field(default=604_800, ge=0, le=2_592_000)
+    """How long a question waits where its asker does not say; 0 waits indefinitely."""
+    due_poll_seconds: float = Field(default=1.0, gt=0, le=60)
+    """The longest the broker goes without looking for what is due."""
+
+    @property
+    def default_life(self) -> timedelta | None:
+        """How long a question waits by default; None: indefinitely."""
+        seconds = self.interaction_timeout_secs
+        return timedelta(seconds=seconds) if seconds else None

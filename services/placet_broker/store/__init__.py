@@ -1,0 +1,5 @@
+"""The interactions in the database: each row of the protocol is one function, and nothing else writes."""
+
+from placet_broker.store.interactions import INDEXES, StoredInteractions
+
+__all__ = ["INDEXES", "StoredInteractions"]

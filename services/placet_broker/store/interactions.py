@@ -1,0 +1,135 @@
+"""The adapter of `Interactions` on any document store."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from placet.clock import Clock
+from placet.store.port import Database, Index
+from placet_broker.ports import Query
+from placet_broker.rules import history, settling
+from placet_broker.rules.record import Address, Record, from_document, to_document
+from placet_broker.rules.settling import Settlement
+from placet_broker.store import rows
+
+INDEXES = (
+    Index((("namespace", 1), ("state", 1), ("opened_at", 1), ("_id", 1))),
+    Index((("namespace", 1), ("agents", 1), ("opened_at", 1))),
+    Index((("state", 1), ("opened_at", 1))),
+    Index((("due", 1),)),
+)
+_Ending = Callable[[Record, Settlement, dict[str, Any]], rows.Row]
+_POSTPONED = timedelta(seconds=30)
+
+
+class StoredInteractions:
+    """Interactions in the collection `interactions`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self.collection = database.collection("interactions", INDEXES)
+
+    async def get(self, id: str) -> Record | None:
+        """The record, from the primary."""
+        found = await self.collection.get(id)
+        return from_document(found) if found else None
+
+    async def open(self, record: Record) -> bool:
+        """B1: insert; False if the id is taken."""
+        soon = self._clock.now() + timedelta(milliseconds=rows.SWEEP_AFTER_MS)
+        return await self.collection.insert(to_document(record, due=soon))
+
+    async def settle(self, record: Record, settlement: Settlement) -> Record | None:
+        """B3."""
+        return await self._end(rows.settle, record, settlement)
+
+    async def expire(self, record: Record) -> Record | None:
+        """B5."""
+        return await self._end(rows.expire, record, settling.EXPIRED)
+
+    async def close(self, record: Record, settlement: Settlement) -> Record | None:
+        """B6."""
+        return await self._end(rows.close, record, settlement)
+
+    async def bury(self, tombstone: Record) -> bool:
+        """B6 for an unknown id."""
+        return await self.open(tombstone)
+
+    async def note(self, record: Record, what: str, by: str) -> Record | None:
+        """B7."""
+        entry = history.entry(record.head, what, self._clock.now(), by=by)
+        return await self._write(record.id, rows.note(record, entry))
+
+    async def refuse(self, record: Record, who: str, why: str) -> None:
+        """A refused try, beside the history."""
+        tried = {"at": self._clock.now(), "by": who, "why": why}
+        await self._write(record.id, rows.refuse(tried))
+
+    async def mark_applied(self, record: Record) -> Record | None:
+        """B8."""
+        entry = history.entry(record.head, "applied", self._clock.now())
+        return await self._write(record.id, rows.mark_applied(record, entry))
+
+    async def forget(self, record: Record) -> Record | None:
+        """B9."""
+        return await self._write(record.id, rows.forget(record))
+
+    async def readdress(self, record: Record, address: Address) -> Record | None:
+        """Reply to another address than the first."""
+        return await self._write(
+            record.id, rows.readdress(address.reply_to, address.correlation_id)
+        )
+
+    async def find(self, query: Query) -> list[Record]:
+        """Pending ones oldest first, others newest first."""
+        direction = 1 if query.state == "pending" else -1
+        sort = [("opened_at", direction), ("_id", direction)]
+        found = await self.collection.find(_where(query, direction), sort=sort, limit=query.limit)
+        return [from_document(document) for document in found]
+
+    async def due(self, limit: int) -> list[Record]:
+        """Those whose outbox or deadline has waited too long."""
+        now = await self._database.now()
+        found = await self.collection.find({"due": {"$lte": now}}, sort=[("due", 1)], limit=limit)
+        return [from_document(document) for document in found]
+
+    async def next_due(self) -> float:
+        """Seconds until the next becomes due."""
+        now = await self._database.now()
+        where = {"due": {"$gt": now}}
+        found = await self.collection.find(where, sort=[("due", 1)], limit=1, fields=["due"])
+        return (found[0]["due"] - now).total_seconds() if found else float("inf")
+
+    async def postpone(self, record: Record) -> None:
+        """Look at this one's outbox again later."""
+        until = await self._database.now() + _POSTPONED
+        if record.pending and record.expires_at is not None:
+            until = min(until, record.expires_at)
+        await self.collection.update(record.id, {"rev": record.rev}, {"$set": {"due": until}})
+
+    async def _end(self, row: _Ending, record: Record, settlement: Settlement) -> Record | None:
+        noted = settling.noted(record, settlement, self._clock.now())
+        return await self._write(record.id, row(record, settlement, noted))
+
+    async def _write(self, id: str, row: rows.Row) -> Record | None:
+        written = await self.collection.update(id, *row)
+        return from_document(written) if written else None
+
+
+def _where(query: Query, direction: int) -> dict[str, Any]:
+    where: dict[str, Any] = {"namespace": query.namespace}
+    if query.state:
+        where["state"] = query.state
+    if query.kind:
+        where["kind"] = query.kind
+    if query.agent:
+        where["agents"] = query.agent
+    if query.after:
+        at, id = query.after
+        beyond = "$gt" if direction > 0 else "$lt"
+        where["$or"] = [
+            {"opened_at": {beyond: at}},
+            {"opened_at": at, "_id": {beyond: id}},
+        ]
+    return where

@@ -1,0 +1,75 @@
+"""What waits and how it ended, for those who may see it."""
+
+import asyncio
+from dataclasses import replace
+
+from placet.process.auth import Caller, Scope
+from placet_broker.ports import Interactions, Query
+from placet_broker.rules import answering
+from placet_broker.rules.record import Record
+
+
+class ReadInputs:
+    """Lists and single interactions of the caller's namespace."""
+
+    def __init__(self, interactions: Interactions) -> None:
+        self._interactions = interactions
+
+    async def find(self, caller: Caller, query: Query) -> list[Record]:
+        """A page of the list. Raises NotAllowed without the scope `inputs:read`."""
+        caller.need(Scope.INPUTS_READ)
+        found = await self._interactions.find(replace(query, namespace=caller.namespace))
+        return [record for record in found if record.request_json]
+
+    async def get(self, caller: Caller, input_id: str) -> Record:
+        """One interaction. Raises NotFound."""
+        record = await self._interactions.get(input_id)
+        if record is None or not answering.may_read(record, caller):
+            raise answering.unknown(input_id)
+        return record
+
+    async def seen(self, caller: Caller, record: Record) -> None:
+        """Note that the caller looked at it, once a person; lost if another write comes between."""
+        noted = any(e["what"] == "seen" and e["by"] == caller.id for e in record.history)
+        if record.pending and not noted:
+            await self._interactions.note(record, "seen", caller.id)
+
+
+class Waiters:
+    """Who in this process waits for a resolution; woken by what settles here."""
+
+    def __init__(self, interactions: Interactions) -> None:
+        self._interactions = interactions
+        self._events: dict[str, asyncio.Event] = {}
+
+    def settled(self, record: Record) -> None:
+        """Wake who waits for this one."""
+        if not record.pending and (event := self._events.get(record.id)):
+            event.set()
+
+    async def wait(self, record: Record, seconds: float) -> Record:
+        """The settled record, or as it is after that time; another broker's settling is polled for."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        event = self._events.setdefault(record.id, asyncio.Event())
+        pause = _FIRST_LOOK
+        try:
+            while record.pending and (left := until - loop.time()) > 0:
+                await _either(event, min(pause, left))
+                pause = min(pause * 2, _LONGEST_LOOK)
+                record = await self._interactions.get(record.id) or record
+        finally:
+            self._events.pop(record.id, None)
+        return record
+
+
+_FIRST_LOOK = 0.25
+_LONGEST_LOOK = 2.0
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

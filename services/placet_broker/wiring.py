@@ -1,0 +1,113 @@
+"""Where the broker's parts meet."""
+
+from placet.bus.port import Bus, Consumption, Handler
+from placet.process.platform import Platform, Service
+from placet.process.settings import load
+from placet_broker import api, consumers
+from placet_broker.consumers import answers, requests, runs
+from placet_broker.jobs import DueTimer
+from placet_broker.metrics import BrokerMetrics
+from placet_broker.settings import BrokerSettings
+from placet_broker.store import StoredInteractions
+from placet_broker.store.gauges import Gauges
+from placet_broker.store.outbox import RelayOutbox
+from placet_broker.usecases import UseCases
+from placet_broker.usecases.answer_input import AnswerInput
+from placet_broker.usecases.close_input import CloseInput
+from placet_broker.usecases.mark_applied import MarkApplied
+from placet_broker.usecases.open_request import OpenRequest
+from placet_broker.usecases.read_inputs import ReadInputs, Waiters
+from placet_broker.usecases.sweep_due import SweepDue
+
+NAME = "broker"
+USER = "placet-broker"
+
+
+def build(platform: Platform) -> Service:
+    """The broker on this platform; nothing is opened or started yet."""
+    return Broker(platform, load(BrokerSettings)).service
+
+
+class Broker:
+    """The wired parts, and what starts and stops them."""
+
+    def __init__(self, platform: Platform, settings: BrokerSettings) -> None:
+        self._prefetch = settings.broker_prefetch
+        self._bus: Bus = platform.bus(USER)
+        self._auth = platform.auth
+        self._running: dict[str, Consumption] = {}
+        self.interactions = StoredInteractions(platform.database("interactions"), platform.clock)
+        self.metrics = BrokerMetrics(platform.metrics)
+        waiters = Waiters(self.interactions)
+        self.outbox = RelayOutbox(
+            self.interactions.collection, self._bus, platform.metrics, waiters.settled
+        )
+        self.use_cases = self._use_cases(platform, settings, waiters)
+        self._timer = DueTimer(
+            self.use_cases.sweep_due,
+            self.interactions,
+            platform.clock,
+            poll_seconds=settings.due_poll_seconds,
+        )
+        gauges = Gauges(self.interactions.collection, self.metrics, platform.clock)
+        platform.metrics.before_scrape(gauges.refresh)
+
+    @property
+    def service(self) -> Service:
+        """The broker as the process runs it."""
+        return Service(
+            name=NAME,
+            routers=api.routers(self.use_cases, self._auth),
+            start=self.start,
+            stop=self.stop,
+            ready=self.ready,
+        )
+
+    async def start(self) -> None:
+        """Begin to consume and to look for what is due. Raises Unavailable; call it again then."""
+        for queue, handler in self._handlers().items():
+            if queue not in self._running:
+                self._running[queue] = await self._bus.consume(
+                    queue, handler, prefetch=self._prefetch
+                )
+        self._timer.start()
+
+    async def stop(self) -> None:
+        """Take nothing more, and return when what was taken is settled and sent."""
+        await self._timer.stop()
+        for running in self._running.values():
+            await running.stop()
+        await self.outbox.drain()
+
+    def ready(self) -> list[str]:
+        """Why it is not ready."""
+        lost = [f"no consumer on {queue}" for queue, c in self._running.items() if not c.alive]
+        return lost + self._timer.ready()
+
+    def _handlers(self) -> dict[str, Handler]:
+        cases = self.use_cases
+        asking = consumers.RequestsConsumer(
+            cases.open_request, cases.close_input, self._auth, self.outbox
+        )
+        answering = consumers.AnswersConsumer(cases.answer_input, self._auth, self.outbox)
+        return {
+            requests.QUEUE: asking.handle,
+            answers.QUEUE: answering.handle,
+            runs.QUEUE: consumers.RunsConsumer(cases.mark_applied).handle,
+        }
+
+    def _use_cases(
+        self, platform: Platform, settings: BrokerSettings, waiters: Waiters
+    ) -> UseCases:
+        interactions, outbox, metrics = self.interactions, self.outbox, self.metrics
+        return UseCases(
+            open_request=OpenRequest(
+                interactions, outbox, platform.clock, metrics, default_life=settings.default_life
+            ),
+            answer_input=AnswerInput(interactions, outbox, metrics),
+            close_input=CloseInput(interactions, outbox, platform.clock, metrics),
+            mark_applied=MarkApplied(interactions),
+            read_inputs=ReadInputs(interactions),
+            waiters=waiters,
+            sweep_due=SweepDue(interactions, outbox, metrics),
+        )

@@ -1,0 +1,159 @@
+"""The runner's REST API: definitions, agents, runs, messages."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from placet.clock import Clock
+from placet.domain.run import Message, Run, RunStatus
+from placet.errors import Invalid, NotAllowed
+from placet.ids import derived_id, new_id
+from placet.process.access import caller
+from placet.process.auth import Caller
+from placet_runner.ports import Image
+from placet_runner.rules import run_view
+from placet_runner.usecases.talk import Talk
+
+MAX_WAIT = 60.0
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class StartBody(_Body):
+    """Start a run."""
+
+    input: str = Field(min_length=1, max_length=200_000)
+    """What the agent is asked to do."""
+    user: str | None = Field(default=None, min_length=1, max_length=200)
+    """On whose behalf; somebody else than the credential needs `runs:as`."""
+
+
+class MessageBody(_Body):
+    """Tell a running agent something."""
+
+    text: str = Field(min_length=1, max_length=200_000)
+    mode: Literal["supersede", "queue"] = "supersede"
+    """`supersede` closes what waits for an answer; `queue` is read after it."""
+    id: str | None = Field(default=None, min_length=1, max_length=200)
+    """The sender's own id: the same one counts once."""
+    user: str | None = Field(default=None, min_length=1, max_length=200)
+
+
+class RunPage(BaseModel):
+    """Runs, newest first."""
+
+    items: list[Run]
+    next_cursor: str | None = None
+
+
+Writer = Annotated[Caller, Depends(caller("runs:write"))]
+Reader = Annotated[Caller, Depends(caller("runs:read"))]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+
+
+def router(talk: Talk, clock: Clock, problems: Callable[[], list[str]]) -> APIRouter:
+    """The routes; `problems` tells which agent files could not be loaded."""
+    api = APIRouter(prefix="/v1", tags=["runner"])
+
+    @api.get("/definitions")
+    async def definitions(who: Reader) -> dict[str, Any]:
+        """What this runner has loaded, and what it could not load and why."""
+        items = [
+            {"name": name, "tools": sorted(agent.toolbox), "model": agent.resolved_model.name}
+            for name, agent in sorted(talk.definitions.items())
+        ]
+        return {"items": items, "problems": problems()}
+
+    @api.post("/agents/{agent}/runs", status_code=202)
+    async def start(agent: str, body: StartBody, who: Writer, key: Key = None) -> Run:
+        """Start a run of a definition by its name, or of an agent by its id."""
+        user = _on_behalf(who, body.user)
+        image = await talk.start(
+            who.namespace, agent, body.input, initiator=user, key=key, caller=who.id
+        )
+        return run_view(image.document)
+
+    @api.get("/runs")
+    async def runs(
+        who: Reader,
+        status: RunStatus | None = None,
+        agent: str | None = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+        cursor: str | None = None,
+    ) -> RunPage:
+        """Runs, newest first."""
+        images = await talk.runs.list(
+            who.namespace, status=status, agent_id=agent, before=cursor, limit=limit
+        )
+        more = images[-1].document["order"] if len(images) == limit else None
+        return RunPage(items=[run_view(image.document) for image in images], next_cursor=more)
+
+    @api.get("/runs/{run_id}")
+    async def run(
+        run_id: str,
+        who: Reader,
+        journal: bool = False,
+        wait: Annotated[float, Query(ge=0, le=MAX_WAIT)] = 0,
+        settled: str | None = None,
+    ) -> Run:
+        """One run. With `wait`, up to that many seconds until it stands still.
+
+        With `settled`, standing still does not count while that input is still open.
+        """
+        image = await talk.look(who.namespace, run_id)
+        deadline = clock.monotonic() + wait
+        pause = 0.01
+        while not _stands(image, settled) and clock.monotonic() < deadline:
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, 0.5)
+            image = await talk.look(who.namespace, run_id)
+        entries = await talk.runs.history(image) if journal else None
+        return run_view(image.document, journal=entries)
+
+    @api.post("/runs/{run_id}/messages", status_code=202)
+    async def tell_run(run_id: str, body: MessageBody, who: Writer) -> Run:
+        """Tell a run something."""
+        return await tell(run_id, body, who)
+
+    @api.post("/agents/{agent}/messages", status_code=202)
+    async def tell(agent: str, body: MessageBody, who: Writer) -> Run:
+        """Tell an agent something while it works."""
+        own_id = derived_id("msg", who.namespace, who.id, body.id) if body.id else new_id("msg")
+        message = Message(id=own_id, text=body.text, sender=_on_behalf(who, body.user), mode=body.mode)
+        image = await talk.tell(who.namespace, agent, message)
+        return run_view(image.document)
+
+    @api.post("/runs/{run_id}/abort")
+    async def abort_run(run_id: str, who: Writer) -> Run:
+        """End a run at once; one that ended already is shown as it ended."""
+        return run_view((await talk.abort(who.namespace, run_id, who.id)).document)
+
+    @api.post("/agents/{agent}/abort")
+    async def abort(agent: str, who: Writer) -> Run:
+        """End an agent's current run at once."""
+        return run_view((await talk.abort(who.namespace, agent, who.id)).document)
+
+    return api
+
+
+def _stands(image: Image, settled: str | None) -> bool:
+    if settled is not None and image.status.live and any(e["id"] == settled for e in image.waiting):
+        return False
+    return image.status not in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+
+def _on_behalf(who: Caller, user: str | None) -> str | None:
+    """The initiator: the credential's person, or somebody else with `runs:as`."""
+    own = who.id if who.is_person else None
+    if user is None or user == own:
+        return own
+    if not who.may("runs:as"):
+        raise NotAllowed(f"starting runs as {user!r} needs the scope runs:as")
+    if user.startswith(("service:", "group:")):
+        raise Invalid(f"user {user!r} is no person")
+    return user

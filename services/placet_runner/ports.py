@@ -1,0 +1,224 @@
+"""What the runner needs from its store: one function for each conditional write of a run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from placet.domain.resolution import Resolution
+from placet.domain.run import Message, RunStatus
+from placet.kernel import Entry
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A run's document as it was read or as a write left it."""
+
+    document: Document
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return str(self.document["_id"])
+
+    @property
+    def status(self) -> RunStatus:
+        """Where it stands."""
+        return RunStatus(self.document["status"])
+
+    @property
+    def epoch(self) -> int:
+        """Raised by every claim and by an abort: the fencing token."""
+        return int(self.document["epoch"])
+
+    @property
+    def seq(self) -> int:
+        """Entries journalled so far."""
+        return int(self.document["seq"])
+
+    @property
+    def lease_op(self) -> str | None:
+        """The operation id of the claim that holds it."""
+        lease = self.document["lease"]
+        return lease["op"] if lease else None
+
+    @property
+    def wake(self) -> bool:
+        """Whether something was written that the holder has not looked at."""
+        return bool(self.document["wake"])
+
+    @property
+    def waiting(self) -> list[Document]:
+        """Questions that are open, or settled and not applied: id, request, resolution, closing."""
+        return list(self.document["waiting"])
+
+    @property
+    def open(self) -> list[Document]:
+        """Questions whose end the broker has not told yet."""
+        return [entry for entry in self.document["waiting"] if entry["resolution"] is None]
+
+    @property
+    def settled(self) -> list[Document]:
+        """Questions that ended and whose end is not applied yet."""
+        return [entry for entry in self.document["waiting"] if entry["resolution"] is not None]
+
+    @property
+    def inbox(self) -> list[Document]:
+        """Messages that nobody has read."""
+        return list(self.document["inbox"])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one write of a holder brings, besides the row it is."""
+
+    entries: Sequence[Entry] = ()
+    asks: Sequence[Document] = ()
+    """New entries of `waiting`."""
+    used_inputs: Sequence[str] = ()
+    """Ids of `waiting` entries that `entries` apply."""
+    used_messages: Sequence[str] = ()
+    """Ids of `inbox` entries that `entries` take in."""
+    outbox: Sequence[Document] = ()
+    fields: Mapping[str, Any] | None = None
+    """Plain fields for people: `text`, `error`."""
+
+
+class Runs(Protocol):
+    """The rows of the protocol. Each is one conditional write; None or False: nothing matched."""
+
+    async def get(self, run_id: str) -> Image | None:
+        """Read one run."""
+        ...
+
+    async def history(self, image: Image) -> list[Document]:
+        """Every journal entry of a run, oldest first, chunks and tail."""
+        ...
+
+    async def create(self, document: Document) -> bool:
+        """R1. False: that id exists."""
+        ...
+
+    async def claim(self, run_id: str, owner: str, op: str) -> Image | None:
+        """R2."""
+        ...
+
+    async def renew(self, held: Image) -> Image | None:
+        """R3."""
+        ...
+
+    async def append(self, held: Image, step: Step) -> Image | None:
+        """R4."""
+        ...
+
+    async def ask_and_park(self, held: Image, step: Step) -> Image | None:
+        """R5."""
+        ...
+
+    async def ask_and_go_on(self, held: Image, step: Step) -> Image | None:
+        """R5b."""
+        ...
+
+    async def take(self, held: Image) -> Image | None:
+        """R6."""
+        ...
+
+    async def park(self, held: Image, outbox: Sequence[Document] = ()) -> Image | None:
+        """R7."""
+        ...
+
+    async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
+        """R8."""
+        ...
+
+    async def resume(
+        self, read: Image, resolution: Resolution, step: Step, owner: str, op: str
+    ) -> Image | None:
+        """R9."""
+        ...
+
+    async def apply_answers(self, held: Image, step: Step) -> Image | None:
+        """R10."""
+        ...
+
+    async def finish_call(self, held: Image, step: Step) -> Image | None:
+        """R11."""
+        ...
+
+    async def take_over(self, held: Image, step: Step) -> Image | None:
+        """R12."""
+        ...
+
+    async def end(self, held: Image, status: RunStatus, step: Step) -> Image | None:
+        """R13."""
+        ...
+
+    async def hand_back(self, held: Image) -> Image | None:
+        """R14."""
+        ...
+
+    async def release(self, held: Image) -> Image | None:
+        """R14 without the wake."""
+        ...
+
+    async def message(self, run_id: str, message: Message) -> Image | None:
+        """R15."""
+        ...
+
+    async def queue_message(self, run_id: str, message: Message) -> Image | None:
+        """R15c."""
+        ...
+
+    async def supersede(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+        """R16. `closes`: the outbox entry by input id."""
+        ...
+
+    async def withdraw(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+        """R17."""
+        ...
+
+    async def abort(self, run_id: str, entry: Entry, outbox: Sequence[Document]) -> Image | None:
+        """R18."""
+        ...
+
+    async def note_closed(self, run_id: str, resolution: Resolution) -> Image | None:
+        """R19."""
+        ...
+
+    async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:
+        """Move the time at which a question is asked again, after doing so: the backoff of the sweep."""
+        ...
+
+    async def store_chunk(self, held: Image) -> Image | None:
+        """Move the oldest entries of a long tail into a chunk of fixed bounds."""
+        ...
+
+    async def due(self, now: datetime, limit: int) -> list[Image]:
+        """Runs that a sweep must look at."""
+        ...
+
+    async def list(
+        self,
+        namespace: str,
+        *,
+        status: RunStatus | None,
+        agent_id: str | None,
+        before: str | None,
+        limit: int,
+    ) -> list[Image]:
+        """Runs of a namespace, newest first."""
+        ...
+
+
+class Agents(Protocol):
+    """Which run of an agent is its current one."""
+
+    async def current(self, namespace: str, agent_id: str) -> Document | None:
+        """The agent's record, if it has had more than one run."""
+        ...
+
+    async def set_current(self, namespace: str, agent_id: str, expected: str, run_id: str) -> bool:
+        """Make `run_id` the current run if `expected` still is. False: another was faster."""
+        ...

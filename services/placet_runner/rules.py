@@ -1,0 +1,208 @@
+"""What the runner decides without looking at a clock or a server."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from placet.domain.base import DEFAULT_NAMESPACE
+from placet.domain.interaction import Kind, Request, RequestAdapter
+from placet.domain.resolution import Input, Resolution
+from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
+from placet.ids import derived_id
+from placet.messages import Close, CommandName, Event, EventType, RunCommand
+from placet.messages.wire import encode, name_of
+
+CHUNK = 64
+"""Journal entries in one chunk; its bounds are fixed, so that two holders store the same."""
+LONG_TAIL = 128
+"""A tail longer than this gives its oldest entries to a chunk."""
+MAX_TRIES = 5
+"""Claims in a row that brought nothing; then the run fails with `crash_loop`."""
+
+Document = dict[str, Any]
+
+
+def new_run(
+    run_id: str,
+    *,
+    namespace: str,
+    agent_id: str,
+    agent: str,
+    message: Message,
+    initiator: str | None,
+    now: datetime,
+    after_run_id: str | None = None,
+) -> Document:
+    """A queued run. Its input is the first message of its inbox; its start is in its outbox."""
+    start = command_entry(
+        RunCommand(command=CommandName.START, run_id=run_id, namespace=namespace),
+        derived_id("evt", run_id, "start"),
+    )
+    return {
+        "_id": run_id,
+        "namespace": namespace,
+        "agent_id": agent_id,
+        "agent": agent,
+        "root_run_id": run_id,
+        "path": [agent],
+        "initiator": initiator,
+        "after_run_id": after_run_id,
+        "status": RunStatus.QUEUED.value,
+        "epoch": 0,
+        "seq": 0,
+        "lease": None,
+        "wake": False,
+        "tries": 0,
+        "base": 0,
+        "journal": [],
+        "waiting": [],
+        "inbox": [message.model_dump(mode="json")],
+        "seen": [message.id],
+        "outbox": [start],
+        "due": now,
+        "order": f"{now.isoformat(timespec='milliseconds')}|{run_id}",
+        "created_at": now,
+        "updated_at": now,
+        "text": None,
+        "error": None,
+    }
+
+
+def outbox_entry(
+    message: BaseModel, *, exchange: str, key: str, event_id: str, run_id: str
+) -> Document:
+    """A message to publish, as the outbox keeps it."""
+    return {
+        "id": event_id,
+        "exchange": exchange,
+        "key": key,
+        "type": name_of(message),
+        "body": encode(message).decode(),
+        "correlation_id": run_id,
+    }
+
+
+def command_entry(command: RunCommand, event_id: str) -> Document:
+    """A command to a runner."""
+    return outbox_entry(
+        command,
+        exchange="placet.runs",
+        key=command.command.value,
+        event_id=event_id,
+        run_id=command.run_id,
+    )
+
+
+def request_entry(request: Request) -> Document:
+    """A question to the broker; asking again has the same id."""
+    kind = str(getattr(request, "kind", ""))
+    return outbox_entry(
+        request,
+        exchange="placet.requests",
+        key=kind,
+        event_id=f"{request.id}.asked",
+        run_id=request.run_id,
+    )
+
+
+def close_entry(run: Document, waiting: Document, reason: str) -> Document:
+    """Please close this question."""
+    close = Close(
+        input_id=waiting["id"],
+        run_id=run["_id"],
+        namespace=run["namespace"],
+        reason=reason,
+        digest=waiting["request"]["digest"],
+    )
+    event_id = f"{waiting['id']}.close"
+    return outbox_entry(
+        close, exchange="placet.requests", key="close", event_id=event_id, run_id=run["_id"]
+    )
+
+
+def event_entry(
+    run: Document, kind: EventType, *, number: int, at: datetime, **data: Any
+) -> Document:
+    """A fact for everybody; `number` tells the events of one run and type apart."""
+    event = Event(
+        id=derived_id("evt", run["_id"], kind.value, str(number)),
+        type=kind,
+        namespace=run["namespace"],
+        at=at,
+        agent_id=run["agent_id"],
+        run_id=run["_id"],
+        root_run_id=run["root_run_id"],
+        data=data,
+    )
+    key = f"{event.namespace}.{kind.value}"
+    return outbox_entry(
+        event, exchange="placet.events", key=key, event_id=event.id, run_id=event.run_id
+    )
+
+
+def waiting_entry(request: Request, call_id: str) -> Document:
+    """A question as the run keeps it while it waits; whole, so that it can be asked again."""
+    return {
+        "id": request.id,
+        "kind": str(getattr(request, "kind", "")),
+        "call": call_id,
+        "request": request.model_dump(mode="json"),
+        "resolution": None,
+        "closing": None,
+    }
+
+
+def supersedable(waiting: Sequence[Document]) -> list[Document]:
+    """The open questions that a message overtakes: not reviews, and not those that close already."""
+    return [
+        entry
+        for entry in waiting
+        if entry["resolution"] is None and entry["closing"] is None and entry["kind"] != Kind.REVIEW
+    ]
+
+
+def is_for(resolution: Resolution, waiting: Document) -> bool:
+    """Whether a resolution is of the very question that the run asked."""
+    return resolution.input_id == waiting["id"] and resolution.digest in (
+        "",
+        waiting["request"]["digest"],
+    )
+
+
+def run_view(document: Document, *, journal: Sequence[Document] | None = None) -> Run:
+    """A run as REST shows it."""
+    waiting = [entry for entry in document["waiting"] if entry["resolution"] is None]
+    live = RunStatus(document["status"]).live
+    reasons = tuple(dict.fromkeys(_reason(entry["kind"]) for entry in waiting)) if live else ()
+    error = document.get("error")
+    return Run(
+        id=document["_id"],
+        namespace=document.get("namespace", DEFAULT_NAMESPACE),
+        agent_id=document["agent_id"],
+        agent=document["agent"],
+        status=RunStatus(document["status"]),
+        wait_reasons=reasons,
+        wait_reason=reasons[0] if reasons else None,
+        inputs=tuple(_input(entry) for entry in waiting) if live else (),
+        text=document.get("text"),
+        error=Problem(**error) if error else None,
+        initiator=document.get("initiator"),
+        root_run_id=document["root_run_id"],
+        steps=document.get("steps", 0),
+        created_at=document["created_at"],
+        updated_at=document.get("updated_at"),
+        undelivered=() if live else tuple(Message(**message) for message in document["inbox"]),
+        journal=tuple(journal) if journal is not None else None,
+    )
+
+
+def _reason(kind: str) -> WaitReason:
+    if kind == Kind.TOOL_APPROVAL:
+        return WaitReason.TOOL_APPROVAL
+    return WaitReason.REVIEW if kind == Kind.REVIEW else WaitReason.QUESTION
+
+
+def _input(entry: Document) -> Input:
+    return Input(id=entry["id"], request=RequestAdapter.validate_python(entry["request"]))

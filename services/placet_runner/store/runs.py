@@ -1,0 +1,384 @@
+"""Every write of a run, one function a row. Nothing else writes one."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from placet.domain.resolution import Resolution
+from placet.domain.run import Message, RunStatus
+from placet.ids import new_id
+from placet.kernel import Entry, write_entry
+from placet.messages import CommandName, RunCommand
+from placet.store.port import Collection
+from placet_runner.ports import Document, Image, Step
+from placet_runner.rules import CHUNK, command_entry
+from placet_runner.store.expressions import (
+    DUE,
+    FREE,
+    LIVE,
+    OPEN,
+    RUNNABLE,
+    Expression,
+    Stage,
+    later,
+    literal,
+    milliseconds,
+    push,
+    without,
+)
+
+FIRST_ASK_AGAIN = timedelta(minutes=1)
+LONGEST_ASK_AGAIN = timedelta(hours=6)
+CLOSE_AGAIN = timedelta(seconds=30)
+
+
+class StoredRuns:
+    """Runs and their journals in two collections of one database."""
+
+    def __init__(self, runs: Collection, journal: Collection, *, lease: timedelta) -> None:
+        self._runs = runs
+        self._journal = journal
+        self._lease = lease
+
+    async def get(self, run_id: str) -> Image | None:
+        """Read one run."""
+        return _image(await self._runs.get(run_id))
+
+    async def history(self, image: Image) -> list[Document]:
+        """Every journal entry of a run, oldest first: chunks, then the tail."""
+        base = image.document["base"]
+        ids = [_chunk_id(image.id, first) for first in range(0, base, CHUNK)]
+        chunks = await self._journal.get_many(ids) if ids else {}
+        stored = [entry for chunk_id in ids for entry in chunks[chunk_id]["entries"]]
+        return stored + list(image.document["journal"])
+
+    async def create(self, document: Document) -> bool:
+        """R1: insert a queued run. False: that id exists."""
+        return await self._runs.insert(document)
+
+    async def claim(self, run_id: str, owner: str, op: str) -> Image | None:
+        """R2: hold a run that is free and has something to do; the epoch rises."""
+        where = {"status": {"$in": LIVE}, "$expr": RUNNABLE}
+        return await self._update(run_id, where, self._claimed(owner, op))
+
+    async def renew(self, held: Image) -> Image | None:
+        """R3: keep the lease that this very claim got."""
+        where = {"epoch": held.epoch, "lease.op": held.lease_op}
+        return await self._update(held.id, where, {"lease.until": later(self._lease)})
+
+    async def append(self, held: Image, step: Step) -> Image | None:
+        """R4: a finished step."""
+        return await self._update(held.id, _mine(held), _stepped(step))
+
+    async def ask_and_park(self, held: Image, step: Step) -> Image | None:
+        """R5: ask, and hold nothing, unless something arrived that was not looked at."""
+        return await self._update(held.id, _mine(held) | {"wake": False}, _stepped(step) | _PARKED)
+
+    async def ask_and_go_on(self, held: Image, step: Step) -> Image | None:
+        """R5b: ask, and start the calls that need nobody, in one write."""
+        return await self._update(held.id, _mine(held), _stepped(step))
+
+    async def take(self, held: Image) -> Image | None:
+        """R6: look at what arrived. The image is what the holder decides from next."""
+        where = {"epoch": held.epoch, "lease.op": held.lease_op, "wake": True}
+        return await self._update(held.id, where, {"wake": False})
+
+    async def park(self, held: Image, outbox: Sequence[Document] = ()) -> Image | None:
+        """R7: hold nothing, unless something arrived that was not looked at."""
+        where = _mine(held) | {"wake": False}
+        return await self._update(held.id, where, _PARKED | {"outbox": push("outbox", outbox)})
+
+    async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
+        """R8: keep an answer that can't be acted on here and now; wake the run once all are there."""
+        input_id, value = resolution.input_id, resolution.model_dump(mode="json")
+        others_settled = {
+            "$eq": [
+                {
+                    "$size": {
+                        "$filter": {
+                            "input": OPEN,
+                            "cond": {"$ne": ["$$this.id", literal(input_id)]},
+                        }
+                    }
+                },
+                0,
+            ]
+        }
+        wake = _wake(run_id, new_id("evt"))
+        return await self._update(
+            run_id,
+            {"status": {"$in": LIVE}, **_is_open(input_id)},
+            {
+                "waiting": _with_resolution(input_id, value),
+                "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}, others_settled]},
+                "outbox": {
+                    "$cond": [
+                        {"$and": [FREE, others_settled]},
+                        {"$concatArrays": ["$outbox", literal([wake])]},
+                        "$outbox",
+                    ]
+                },
+            },
+        )
+
+    async def resume(
+        self, read: Image, resolution: Resolution, step: Step, owner: str, op: str
+    ) -> Image | None:
+        """R9: the claim, the answers and the intents of what they allow, in one write."""
+        where = {
+            "status": "input_required",
+            "epoch": read.epoch,
+            "seq": read.seq,
+            "$expr": FREE,
+            **_is_open(resolution.input_id),
+        }
+        changes = self._claimed(owner, op) | _stepped(step) | {"waiting": [], "tries": 0}
+        changes["outbox"] = {"$concatArrays": [_NO_MORE_CALLS, literal(list(step.outbox))]}
+        return await self._update(read.id, where, changes)
+
+    async def apply_answers(self, held: Image, step: Step) -> Image | None:
+        """R10: settled questions enter the journal, with what follows from them."""
+        return await self._update(held.id, _mine(held), _stepped(step))
+
+    async def finish_call(self, held: Image, step: Step) -> Image | None:
+        """R11: the effect has happened; its result is written before the next model call."""
+        return await self._update(held.id, _mine(held), _stepped(step))
+
+    async def take_over(self, held: Image, step: Step) -> Image | None:
+        """R12: a call that an earlier holder started: again with its key, or a review."""
+        return await self._update(held.id, _mine(held), _stepped(step))
+
+    async def end(self, held: Image, status: RunStatus, step: Step) -> Image | None:
+        """R13: completed or failed, unless something arrived that was not looked at."""
+        changes = _stepped(step) | {"status": status.value, "lease": None}
+        if status is not RunStatus.COMPLETED:
+            changes["waiting"] = _closing_all_open(changes.get("waiting", "$waiting"))
+        return await self._update(held.id, _mine(held) | {"wake": False}, changes)
+
+    async def hand_back(self, held: Image) -> Image | None:
+        """R14: give the run to another replica, at once."""
+        wake = _wake(held.id, new_id("evt"))
+        return await self._update(
+            held.id, _mine(held), {"lease": None, "outbox": push("outbox", [wake])}
+        )
+
+    async def release(self, held: Image) -> Image | None:
+        """R14 without the wake: nobody here can work on it; the sweep offers it again later."""
+        return await self._update(held.id, _mine(held), {"lease": None})
+
+    async def message(self, run_id: str, message: Message) -> Image | None:
+        """R15: a message for a live run, once, with a wake."""
+        wake = _wake(run_id, f"{message.id}.wake")
+        changes = _heard(message) | {"wake": True, "outbox": push("outbox", [wake])}
+        return await self._update(run_id, _unheard(message), changes)
+
+    async def queue_message(self, run_id: str, message: Message) -> Image | None:
+        """R15c: a message that waits for the questions to be answered first."""
+        held = {"$or": [{"$ne": ["$lease", None]}, {"$ne": ["$status", "input_required"]}]}
+        return await self._update(
+            run_id, _unheard(message), _heard(message) | {"wake": {"$or": ["$wake", held]}}
+        )
+
+    async def supersede(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+        """R16: ask the broker to close what a message overtook, and wait for its word."""
+        where = _mine(held) | {"wake": False}
+        return await self._update(held.id, where, _closing(closes, "superseded") | _PARKED)
+
+    async def withdraw(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+        """R17: ask the broker to close what need not be asked any more."""
+        return await self._update(held.id, _mine(held), _closing(closes, "withdrawn"))
+
+    async def abort(self, run_id: str, entry: Entry, outbox: Sequence[Document]) -> Image | None:
+        """R18: the run ends at once; what is open stays open until the broker says how it ended."""
+        return await self._update(
+            run_id,
+            {"status": {"$in": LIVE}},
+            {
+                "status": "cancelled",
+                "epoch": {"$add": ["$epoch", 1]},
+                "lease": None,
+                "wake": False,
+                "seq": {"$add": ["$seq", 1]},
+                "journal": push("journal", [write_entry(entry)]),
+                "outbox": push("outbox", outbox),
+                "waiting": _closing_all_open("$waiting"),
+            },
+        )
+
+    async def note_closed(self, run_id: str, resolution: Resolution) -> Image | None:
+        """R19: how a question of an ended run ended; nothing else changes."""
+        value = resolution.model_dump(mode="json")
+        return await self._update(
+            run_id,
+            {"status": {"$nin": LIVE}, **_is_open(resolution.input_id)},
+            {"waiting": _with_resolution(resolution.input_id, value)},
+        )
+
+    async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:
+        """The backoff of the sweep: the next time doubles, up to hours."""
+        waited = {"$subtract": ["$$this.ask_again_at", "$$this.asked_at"]}
+        span = {
+            "$max": [{"$min": [waited, milliseconds(LONGEST_ASK_AGAIN)]}, milliseconds(CLOSE_AGAIN)]
+        }
+        moved = {"$mergeObjects": ["$$this", {"ask_again_at": {"$add": ["$$NOW", span]}}]}
+        chosen = {"$in": ["$$this.id", literal(list(input_ids))]}
+        await self._update(
+            run_id,
+            {},
+            {
+                "waiting": {
+                    "$map": {"input": "$waiting", "in": {"$cond": [chosen, moved, "$$this"]}}
+                }
+            },
+        )
+
+    async def store_chunk(self, held: Image) -> Image | None:
+        """Entries 64k to 64k+63 into their chunk, then off the tail: fixed bounds, one content."""
+        base = held.document["base"]
+        entries = held.document["journal"][:CHUNK]
+        chunk = {
+            "_id": _chunk_id(held.id, base),
+            "run_id": held.id,
+            "first": base,
+            "entries": entries,
+        }
+        await self._journal.insert(chunk)  # it exists: an earlier holder stored the same entries
+        changes: dict[str, Expression] = {
+            "journal": {"$slice": ["$journal", CHUNK, 1_000_000]},
+            "base": base + CHUNK,
+        }
+        return await self._update(held.id, _mine(held) | {"base": base}, changes)
+
+    async def due(self, now: datetime, limit: int) -> list[Image]:
+        """Runs that a sweep must look at, the longest due first."""
+        found = await self._runs.find({"due": {"$lte": now}}, sort=[("due", 1)], limit=limit)
+        return [Image(document) for document in found]
+
+    async def list(
+        self,
+        namespace: str,
+        *,
+        status: RunStatus | None,
+        agent_id: str | None,
+        before: str | None,
+        limit: int,
+    ) -> list[Image]:
+        """Runs of a namespace, newest first."""
+        where: dict[str, Any] = {"namespace": namespace}
+        if status:
+            where["status"] = status.value
+        if agent_id:
+            where["agent_id"] = agent_id
+        if before:
+            where["order"] = {"$lt": before}
+        found = await self._runs.find(where, sort=[("order", -1)], limit=limit)
+        return [Image(document) for document in found]
+
+    def _claimed(self, owner: str, op: str) -> dict[str, Expression]:
+        lease = {"owner": literal(owner), "op": literal(op), "until": later(self._lease)}
+        return {
+            "status": "running",
+            "epoch": {"$add": ["$epoch", 1]},
+            "wake": False,
+            "lease": lease,
+            "tries": {"$add": ["$tries", 1]},
+            "outbox": _NO_MORE_CALLS,
+        }
+
+    async def _update(
+        self, run_id: str, where: Mapping[str, Any], changes: Mapping[str, Expression]
+    ) -> Image | None:
+        stages: list[Stage] = [{"$set": dict(changes)}, DUE]
+        return _image(await self._runs.update(run_id, where, stages))
+
+
+_NO_MORE_CALLS: Expression = {
+    "$filter": {
+        "input": "$outbox",
+        "cond": {"$not": [{"$in": ["$$this.key", ["start", "wake"]]}]},
+    }
+}
+"""A claim is what `start` and `wake` ask for: what was not published yet need not be."""
+
+_PARKED: dict[str, Expression] = {"status": "input_required", "lease": None}
+
+
+def _mine(held: Image) -> dict[str, Any]:
+    return {"epoch": held.epoch, "lease.op": held.lease_op, "seq": held.seq}
+
+
+def _stepped(step: Step) -> dict[str, Expression]:
+    changes: dict[str, Expression] = {
+        name: literal(value) for name, value in (step.fields or {}).items()
+    }
+    if step.entries:
+        changes["seq"] = {"$add": ["$seq", len(step.entries)]}
+        changes["journal"] = push("journal", [write_entry(entry) for entry in step.entries])
+        changes["tries"] = 0
+    if step.asks or step.used_inputs:
+        asks = [_timed(ask) for ask in step.asks]
+        changes["waiting"] = {"$concatArrays": [without("waiting", step.used_inputs), asks]}
+    if step.used_messages:
+        changes["inbox"] = without("inbox", step.used_messages)
+    if step.outbox:
+        changes["outbox"] = push("outbox", step.outbox)
+    return changes
+
+
+def _timed(ask: Document) -> Expression:
+    """A new entry of `waiting`, with the database's times."""
+    times = {"asked_at": "$$NOW", "ask_again_at": later(FIRST_ASK_AGAIN)}
+    return {"$mergeObjects": [literal(ask), times]}
+
+
+def _is_open(input_id: str) -> dict[str, Any]:
+    return {"waiting": {"$elemMatch": {"id": input_id, "resolution": None}}}
+
+
+def _with_resolution(input_id: str, value: Document) -> Expression:
+    settled = {"$mergeObjects": ["$$this", {"resolution": literal(value)}]}
+    this_one = {"$eq": ["$$this.id", literal(input_id)]}
+    return {"$map": {"input": "$waiting", "in": {"$cond": [this_one, settled, "$$this"]}}}
+
+
+def _closing(closes: Mapping[str, Document], reason: str) -> dict[str, Expression]:
+    chosen = {"$in": ["$$this.id", literal(list(closes))]}
+    return {
+        "waiting": {
+            "$map": {"input": "$waiting", "in": {"$cond": [chosen, _marked(reason), "$$this"]}}
+        },
+        "outbox": push("outbox", list(closes.values())),
+    }
+
+
+def _closing_all_open(waiting: Expression) -> Expression:
+    is_open = {"$eq": ["$$this.resolution", None]}
+    return {"$map": {"input": waiting, "in": {"$cond": [is_open, _marked("cancelled"), "$$this"]}}}
+
+
+def _marked(reason: str) -> Expression:
+    fields = {"closing": reason, "asked_at": "$$NOW", "ask_again_at": later(CLOSE_AGAIN)}
+    return {"$mergeObjects": ["$$this", fields]}
+
+
+def _heard(message: Message) -> dict[str, Expression]:
+    return {
+        "inbox": push("inbox", [message.model_dump(mode="json")]),
+        "seen": push("seen", [message.id]),
+    }
+
+
+def _unheard(message: Message) -> dict[str, Any]:
+    return {"status": {"$in": LIVE}, "seen": {"$ne": message.id}}
+
+
+def _wake(run_id: str, event_id: str) -> Document:
+    return command_entry(RunCommand(command=CommandName.WAKE, run_id=run_id), event_id)
+
+
+def _chunk_id(run_id: str, first: int) -> str:
+    return f"{run_id}:{first:09d}"
+
+
+def _image(document: Document | None) -> Image | None:
+    return None if document is None else Image(document)

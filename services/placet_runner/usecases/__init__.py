@@ -1,0 +1,1 @@
+"""What the runner does, in terms of its ports."""

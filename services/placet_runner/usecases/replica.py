@@ -1,0 +1,214 @@
+"""One replica: as many runs at once as it has slots, and what it does about each message."""
+
+import asyncio
+from collections.abc import Mapping
+
+from placet.agents.agent import Agent
+from placet.domain.resolution import Resolution
+from placet.domain.run import RunStatus
+from placet.errors import Invalid, PlacetError
+from placet.ids import new_id
+from placet.kernel import fold, read_entry
+from placet.kernel.turns import Turn
+from placet.process import logs
+from placet.process.crash import crash_point
+from placet_runner.ports import Document, Image
+from placet_runner.rules import is_for
+from placet_runner.usecases.hold import Hand, Holder
+
+MISSES = 8
+"""How often a handler reads again before it gives a message up."""
+
+_log = logs.get(__name__)
+
+
+class Slots:
+    """How many runs may be held at once."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._freed = asyncio.Condition()
+
+    def take_one(self) -> bool:
+        """Take a slot if one is free."""
+        if self._free == 0:
+            return False
+        self._free -= 1
+        return True
+
+    async def wait_for_one(self) -> None:
+        """Take a slot, when there is one."""
+        async with self._freed:
+            await self._freed.wait_for(lambda: self._free > 0)
+            self._free -= 1
+
+    async def give_back(self) -> None:
+        """One more is free."""
+        async with self._freed:
+            self._free += 1
+            self._freed.notify()
+
+
+class Replica:
+    """Claims runs, holds them, and takes answers in. Every method may be called twice for one message."""
+
+    def __init__(self, hand: Hand, agents: Mapping[str, Agent], slots: int) -> None:
+        self._hand = hand
+        self._agents = agents
+        self._slots = Slots(slots)
+        self._holders: dict[str, tuple[Holder, asyncio.Task[None]]] = {}
+        self._stopping = False
+
+    async def take_up(self, run_id: str, *, wait: bool = True) -> bool:
+        """R2, with a free slot: hold the run if it is free and has something to do.
+
+        With `wait=False`, False also means that no slot is free.
+        """
+        if self._stopping:
+            return False
+        if wait:
+            await self._slots.wait_for_one()
+        elif not self._slots.take_one():
+            return False
+        try:
+            before = self._hand.clock.monotonic()
+            op = new_id("op")
+            image = await self._hand.runs.claim(run_id, self._hand.owner, op)
+            if image is not None and image.lease_op == op:
+                crash_point("claim.done")
+                return await self._hold(image, op, before)
+        except BaseException:
+            await self._slots.give_back()
+            raise
+        await self._slots.give_back()
+        return False
+
+    async def take_answer(self, resolution: Resolution) -> None:
+        """The handler of a resolution: R9, R8, R19 or nothing, by what the database says.
+
+        Raises:
+            Invalid: it is not of the question that the run asked, or the run keeps moving.
+        """
+        runs = self._hand.runs
+        for _ in range(MISSES):
+            image = await runs.get(resolution.run_id)
+            if image is None:
+                raise Invalid(f"no run {resolution.run_id!r}")
+            entry = next((e for e in image.open if e["id"] == resolution.input_id), None)
+            if entry is None:
+                await self.take_up(image.id, wait=False)
+                return
+            if not is_for(resolution, entry):
+                raise Invalid(
+                    f"the digest of {resolution.input_id} is not the one it was asked with"
+                )
+            if not image.status.live:
+                if await runs.note_closed(image.id, resolution):
+                    return
+            elif await self._resume(image, resolution):
+                return
+            else:
+                recorded = await runs.record_answer(image.id, resolution)
+                if recorded is not None:
+                    crash_point("record.done")
+                    if not await self.take_up(image.id, wait=False):
+                        self._hand.post(recorded.id, _wakes(recorded))
+                    return
+        raise Invalid(
+            f"run {resolution.run_id} kept moving while {resolution.input_id} was recorded"
+        )
+
+    def cancel(self, run_id: str) -> None:
+        """The run ended elsewhere: stop its work here, start no effect."""
+        held = self._holders.get(run_id)
+        if held:
+            held[1].cancel()
+
+    async def stop(self, grace: float) -> None:
+        """Take nothing more; hand runs back when no call of theirs is between intent and result."""
+        self._stopping = True
+        tasks = [task for _, task in self._holders.values()]
+        for holder, _ in self._holders.values():
+            holder.stopping.set()
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _resume(self, image: Image, resolution: Resolution) -> bool:
+        """R9, if the run is parked, nothing else is open and a slot is free."""
+        agent = self._agents.get(image.document["agent"])
+        parked = image.status is RunStatus.INPUT_REQUIRED and image.lease_op is None
+        if not parked or len(image.open) > 1 or agent is None or self._stopping:
+            return False
+        if not self._slots.take_one():
+            return False
+        try:
+            holder = await self._holder(agent, image, new_id("op"))
+            if await holder.resume(resolution):
+                self._spawn(holder)
+                return True
+        except BaseException:
+            await self._slots.give_back()
+            raise
+        await self._slots.give_back()
+        return False
+
+    async def _hold(self, image: Image, op: str, before: float) -> bool:
+        agent = self._agents.get(image.document["agent"])
+        if agent is None:
+            _log.error("agent_not_loaded", run_id=image.id, agent=image.document["agent"])
+            await self._hand.runs.release(image)
+            await self._slots.give_back()
+            return False
+        holder = await self._holder(agent, image, op)
+        holder.renewed = before
+        self._spawn(holder)
+        return True
+
+    async def _holder(self, agent: Agent, image: Image, op: str) -> Holder:
+        history = await self._hand.runs.history(image)
+        state = fold(map(read_entry, history), earlier=await self._earlier(image.document))
+        return Holder(self._hand, agent, image, state, op)
+
+    async def _earlier(self, document: Document) -> list[Turn]:
+        """The turns of the agent's runs before this one, oldest first."""
+        chain: list[Image] = []
+        previous = document.get("after_run_id")
+        while previous:
+            image = await self._hand.runs.get(previous)
+            if image is None:
+                break
+            chain.append(image)
+            previous = image.document.get("after_run_id")
+        turns: list[Turn] = []
+        for image in reversed(chain):
+            turns = fold(map(read_entry, await self._hand.runs.history(image)), earlier=turns).turns
+        return turns
+
+    def _spawn(self, holder: Holder) -> None:
+        task = asyncio.get_running_loop().create_task(self._work(holder))
+        self._holders[holder.image.id] = (holder, task)
+        self._hand.metrics.held(len(self._holders))
+        if self._stopping:
+            holder.stopping.set()
+
+    async def _work(self, holder: Holder) -> None:
+        run_id = holder.image.id
+        try:
+            with logs.bound_contextvars(run_id=run_id):
+                await holder.work()
+        except PlacetError as error:
+            _log.error("run_dropped", run_id=run_id, reason=str(error))
+        except Exception:  # noqa: BLE001 - a run's bug must not end the replica; its lease runs out
+            _log.exception("run_crashed", run_id=run_id)
+        finally:
+            if self._holders.get(run_id, (None,))[0] is holder:
+                del self._holders[run_id]
+            self._hand.metrics.held(len(self._holders))
+            await self._slots.give_back()
+
+
+def _wakes(image: Image) -> list[Document]:
+    return [entry for entry in image.document["outbox"] if entry["key"] == "wake"]

@@ -1,0 +1,79 @@
+"""The net: what a kill, a lost queue or a lost message left behind. Any replica, any time, no lock."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+
+from placet.bus.port import Bus
+from placet.clock import Clock
+from placet.domain.interaction import RequestAdapter
+from placet.errors import PlacetError
+from placet.messages import CommandName, RunCommand
+from placet.process import logs
+from placet.process.outbox import outgoing
+from placet_runner.ports import Document, Image, Runs
+from placet_runner.rules import close_entry, command_entry, request_entry
+from placet_runner.usecases.replica import Replica
+
+BATCH = 500
+AT_ONCE = 32
+
+_log = logs.get(__name__)
+
+Send = Callable[[str, Sequence[Document]], Awaitable[object]]
+
+
+class Sweep:
+    """The four sweeps, over one index: outbox, runnable, ask again, close again."""
+
+    def __init__(self, runs: Runs, replica: Replica, send: Send, bus: Bus, clock: Clock) -> None:
+        self._runs = runs
+        self._replica = replica
+        self._send = send
+        self._bus = bus
+        self._clock = clock
+
+    async def once(self) -> int:
+        """Look at every run that is due; returns how many were."""
+        due = await self._runs.due(self._clock.now(), BATCH)
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def look(image: Image) -> None:
+            async with gate:
+                try:
+                    await self._look(image)
+                except PlacetError as error:
+                    _log.warning("sweep_failed", run_id=image.id, reason=str(error))
+
+        await asyncio.gather(*(look(image) for image in due))
+        return len(due)
+
+    async def _look(self, image: Image) -> None:
+        now = self._clock.now()
+        if image.document["outbox"]:
+            await self._send(image.id, image.document["outbox"])
+        if _runnable(image, now) and not await self._replica.take_up(image.id, wait=False):
+            wake = RunCommand(command=CommandName.WAKE, run_id=image.id)
+            await self._publish([command_entry(wake, f"{image.id}.swept")])
+        again = [e for e in image.open if e["ask_again_at"] <= now]
+        if again:
+            await self._publish([_repeat(image, entry) for entry in again])
+            await self._runs.asked_again(image.id, [entry["id"] for entry in again])
+
+    async def _publish(self, entries: Sequence[Document]) -> None:
+        await asyncio.gather(*(self._bus.publish(outgoing(entry)) for entry in entries))
+
+
+def _runnable(image: Image, now: datetime) -> bool:
+    """A guess by our own clock; the claim itself decides by the database's."""
+    lease = image.document["lease"]
+    if not image.status.live or (lease and lease["until"] > now - timedelta(seconds=1)):
+        return False
+    return image.status != "input_required" or image.wake or not image.open
+
+
+def _repeat(image: Image, entry: Document) -> Document:
+    """The question again, whole; or the wish to close it, where the run does not wait for it any more."""
+    if entry["closing"] or not image.status.live:
+        return close_entry(image.document, entry, entry["closing"] or "cancelled")
+    return request_entry(RequestAdapter.validate_python(entry["request"]))

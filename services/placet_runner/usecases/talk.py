@@ -1,0 +1,192 @@
+"""What people and programs ask of a run: start it, tell it something, end it, look at it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placet.agents.agent import Agent
+from placet.clock import Clock
+from placet.domain.run import Message, RunStatus
+from placet.errors import Conflict, NotFound
+from placet.ids import derived_id, new_id
+from placet.kernel.journal import RunCancelled
+from placet.messages import CommandName, EventType, RunCommand
+from placet_runner.metrics import RunnerMetrics
+from placet_runner.ports import Agents, Document, Image, Runs
+from placet_runner.rules import close_entry, event_entry, new_run, outbox_entry
+from placet_runner.usecases.hold import Post
+from placet_runner.usecases.replica import Replica
+
+RACES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The use cases behind the REST API and the commands on the bus."""
+
+    runs: Runs
+    agents: Agents
+    definitions: Mapping[str, Agent]
+    replica: Replica
+    post: Post
+    clock: Clock
+    metrics: RunnerMetrics
+
+    async def start(
+        self,
+        namespace: str,
+        target: str,
+        text: str,
+        *,
+        initiator: str | None,
+        key: str | None = None,
+        caller: str = "",
+    ) -> Image:
+        """Start a run: of a definition by its name, or the next one of an agent by its id.
+
+        An agent that is at work gets the text as a message. The same `key` of the same caller is
+        the same run.
+
+        Raises:
+            NotFound: no such definition or agent.
+            Conflict: the key was used for another input.
+        """
+        run_id = derived_id("run", namespace, caller, key) if key else new_id("run")
+        if target in self.definitions:
+            agent_id = run_id.replace("run_", "agt_", 1)
+            return await self._create(namespace, run_id, agent_id, target, text, initiator)
+        for _ in range(RACES):
+            current = await self._current(namespace, target)
+            if key and current.id == run_id:
+                return current
+            if current.status.live:
+                message = Message(id=derived_id("msg", run_id), text=text, sender=initiator)
+                if await self.runs.message(current.id, message):
+                    await self._nudge(current.id)
+                    return await self._read(namespace, current.id)
+            elif await self.agents.set_current(namespace, target, current.id, run_id):
+                name = current.document["agent"]
+                return await self._create(
+                    namespace, run_id, target, name, text, initiator, after=current.id
+                )
+        raise Conflict(f"agent {target} keeps changing; try again")
+
+    async def tell(self, namespace: str, target: str, message: Message) -> Image:
+        """R15: a message to a live run, or to the current run of an agent; the same id counts once.
+
+        Raises:
+            NotFound: no such run or agent.
+            Conflict: nothing live accepted it.
+        """
+        current = await self._target(namespace, target)
+        row = self.runs.queue_message if message.mode == "queue" else self.runs.message
+        image = await row(current.id, message)
+        if image is None:
+            image = await self._read(namespace, current.id)
+            if message.id not in image.document["seen"]:
+                raise Conflict("no agent accepted the message", code="not_live")
+            return image
+        if image.wake:
+            await self._nudge(image.id)
+        return image
+
+    async def abort(self, namespace: str, target: str, by: str | None) -> Image:
+        """R18: end a run at once, also while the broker is away. An ended one is shown as it ended."""
+        current = await self._target(namespace, target)
+        entry = RunCancelled(by=by, at=self.clock.now())
+        control = outbox_entry(
+            RunCommand(command=CommandName.ABORT, run_id=current.id, namespace=namespace),
+            exchange="placet.control",
+            key="abort",
+            event_id=derived_id("evt", current.id, "control"),
+            run_id=current.id,
+        )
+        image = await self.runs.abort(
+            current.id, entry, [control, self._cancelled(current.document)]
+        )
+        if image is None:
+            return await self._read(namespace, current.id)
+        self.replica.cancel(image.id)
+        self.metrics.ended(RunStatus.CANCELLED)
+        closes = [close_entry(image.document, e, "cancelled") for e in image.open]
+        self.post(
+            image.id, [e for e in image.document["outbox"] if e["key"] not in ("start", "wake")]
+        )
+        self.post(image.id, closes)
+        return image
+
+    async def look(self, namespace: str, run_id: str) -> Image:
+        """One run. Raises NotFound, also for another namespace's."""
+        return await self._read(namespace, run_id)
+
+    async def _create(
+        self,
+        namespace: str,
+        run_id: str,
+        agent_id: str,
+        agent: str,
+        text: str,
+        initiator: str | None,
+        after: str | None = None,
+    ) -> Image:
+        message = Message(id=derived_id("msg", run_id), text=text, sender=initiator)
+        document = new_run(
+            run_id,
+            namespace=namespace,
+            agent_id=agent_id,
+            agent=agent,
+            message=message,
+            initiator=initiator,
+            now=self.clock.now(),
+            after_run_id=after,
+        )
+        if not await self.runs.create(document):
+            return await self._again(namespace, document)
+        self.metrics.created()
+        if not await self.replica.take_up(run_id, wait=False):
+            self.post(run_id, document["outbox"])
+        return Image(document)
+
+    async def _again(self, namespace: str, wanted: Document) -> Image:
+        """R1 met its own id: the same request gets the same run."""
+        image = await self._read(namespace, wanted["_id"])
+        same = ("agent", "agent_id", "initiator")
+        if (
+            any(image.document[f] != wanted[f] for f in same)
+            or wanted["seen"][0] not in image.document["seen"]
+        ):
+            raise Conflict(
+                "this idempotency key was used for another run", code="idempotency_conflict"
+            )
+        return image
+
+    async def _target(self, namespace: str, target: str) -> Image:
+        if target.startswith("run_"):
+            return await self._read(namespace, target)
+        return await self._current(namespace, target)
+
+    async def _current(self, namespace: str, agent_id: str) -> Image:
+        record = await self.agents.current(namespace, agent_id)
+        run_id = record["current_run"] if record else agent_id.replace("agt_", "run_", 1)
+        image = await self.runs.get(run_id)
+        if image is None or image.document["namespace"] != namespace:
+            known = ", ".join(sorted(self.definitions)) or "none is loaded"
+            raise NotFound(f"no agent {agent_id!r}; definitions: {known}")
+        return image
+
+    async def _read(self, namespace: str, run_id: str) -> Image:
+        image = await self.runs.get(run_id)
+        if image is None or image.document["namespace"] != namespace:
+            raise NotFound(f"no run {run_id!r}")
+        return image
+
+    async def _nudge(self, run_id: str) -> None:
+        """Take the run up here and now if that can be; else its wake goes out."""
+        if not await self.replica.take_up(run_id, wait=False):
+            image = await self.runs.get(run_id)
+            if image:
+                self.post(run_id, [e for e in image.document["outbox"] if e["key"] == "wake"])
+
+    def _cancelled(self, run: Document) -> Document:
+        undelivered = [message["id"] for message in run["inbox"]]
+        now = self.clock.now()
+        return event_entry(run, EventType.RUN_CANCELLED, number=0, at=now, undelivered=undelivered)

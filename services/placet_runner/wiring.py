@@ -1,0 +1,112 @@
+"""Where the runner's parts meet."""
+
+import socket
+
+from placet.agents.loading import load_agents
+from placet.bus.port import Bus, Consumption
+from placet.ids import new_id
+from placet.messages.users import RUNNER_USER
+from placet.process import logs
+from placet.process.outbox import Relay
+from placet.process.platform import Platform, Service
+from placet.process.settings import load
+from placet.store.port import Index
+from placet_runner.api import router
+from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsumers
+from placet_runner.jobs import SweepJob
+from placet_runner.metrics import RunnerMetrics
+from placet_runner.settings import RunnerSettings
+from placet_runner.store import StoredAgents, StoredRuns
+from placet_runner.store.expressions import clearing
+from placet_runner.usecases.hold import Hand
+from placet_runner.usecases.replica import Replica
+from placet_runner.usecases.sweep import Sweep
+from placet_runner.usecases.talk import Talk
+
+NAME = "runner"
+USER = RUNNER_USER
+INDEXES = [Index((("due", 1),), sparse=True), Index((("namespace", 1), ("order", -1)))]
+
+_log = logs.get(__name__)
+
+
+def build(platform: Platform) -> Service:
+    """The runner on this platform; nothing is opened or started yet."""
+    return Runner(platform, load(RunnerSettings)).service
+
+
+class Runner:
+    """The wired parts, and what starts and stops them."""
+
+    def __init__(self, platform: Platform, settings: RunnerSettings) -> None:
+        self._settings = settings
+        self._bus: Bus = platform.bus(USER)
+        self._running: dict[str, Consumption] = {}
+        self._control = f"placet.runner.control.{new_id('replica')[-12:]}"
+        database = platform.database("runs")
+        collection = database.collection("runs", INDEXES)
+        self.runs = StoredRuns(collection, database.collection("journal"), lease=settings.lease)
+        self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
+        self.metrics = RunnerMetrics(platform.metrics)
+        self.loaded = load_agents(settings.agents)
+        hand = Hand(
+            runs=self.runs,
+            post=self.relay.post,
+            clock=platform.clock,
+            metrics=self.metrics,
+            owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
+            lease=settings.lease,
+        )
+        self.replica = Replica(hand, self.loaded.agents, settings.runner_slots)
+        self.talk = Talk(
+            runs=self.runs,
+            agents=StoredAgents(database.collection("agents")),
+            definitions=self.loaded.agents,
+            replica=self.replica,
+            post=self.relay.post,
+            clock=platform.clock,
+            metrics=self.metrics,
+        )
+        sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, platform.clock)
+        self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds)
+        self._consumers = RunnerConsumers(self.replica, self.talk, self.metrics)
+        self._clock = platform.clock
+
+    @property
+    def service(self) -> Service:
+        """The runner as the process runs it."""
+        return Service(
+            name=NAME,
+            routers=(router(self.talk, self._clock, lambda: self.loaded.problems),),
+            start=self.start,
+            stop=self.stop,
+            ready=self.ready,
+        )
+
+    async def start(self) -> None:
+        """Begin to consume and to sweep. Raises Unavailable; call it again then."""
+        for problem in self.loaded.problems:
+            _log.error("agents_not_loaded", problem=problem)
+        handlers = {
+            RUNS_QUEUE: self._consumers.on_command,
+            RESOLUTIONS_QUEUE: self._consumers.on_resolution,
+            self._control: self._consumers.on_control,
+        }
+        for queue, handler in handlers.items():
+            if queue not in self._running:
+                slots = self._settings.runner_slots
+                self._running[queue] = await self._bus.consume(queue, handler, prefetch=slots)
+        self._sweeping.start()
+
+    async def stop(self) -> None:
+        """Take nothing more, hand runs back, and send what is written."""
+        await self._sweeping.stop()
+        for running in self._running.values():
+            await running.stop()
+        await self.replica.stop(self._settings.grace_seconds)
+        await self.relay.drain()
+
+    def ready(self) -> list[str]:
+        """Why it is not ready."""
+        lost = [f"no consumer on {queue}" for queue, c in self._running.items() if not c.alive]
+        return lost + self._sweeping.ready()

@@ -1,0 +1,1 @@
+"""What an author touches: agents, tools, their context, and how they are loaded."""

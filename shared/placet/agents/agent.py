@@ -1,0 +1,153 @@
+"""An agent: instructions, a model, tools, and what needs a person. It does not know its runtime."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from placet.agents.builtins import BUILTINS
+from placet.agents.handlers import Approver, InteractionHandler
+from placet.agents.models import Model, ToolSchema
+from placet.agents.providers import resolve_model
+from placet.agents.tool import Tool
+from placet.domain.risk import ToolRisk
+from placet.errors import DefinitionError
+from placet.gate import Policy
+from placet.kernel.decide import ToolFacts
+
+if TYPE_CHECKING:
+    from placet.agents.inprocess import RunResult
+
+MIN_EXPIRY = timedelta(seconds=60)
+MAX_EXPIRY = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class HumanInput:
+    """Who may answer besides the initiator, and for how long a question stands."""
+
+    expires_in_seconds: int = 604_800
+    approvers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        span = timedelta(seconds=self.expires_in_seconds)
+        if isinstance(self.expires_in_seconds, bool) or not MIN_EXPIRY <= span <= MAX_EXPIRY:
+            raise DefinitionError(
+                f"human_input.expires_in_seconds is {self.expires_in_seconds}; use 60 to 2592000 (30 days)"
+            )
+
+
+@dataclass(eq=False)
+class Agent:
+    """One definition, from Python.
+
+    Args:
+        name: how it is addressed.
+        instructions: what the model is told first.
+        model: `provider:name`, such as `openai:gpt-5`, or anything with a `reply`.
+        tools: made by the `tool` decorator.
+        approval_required_risk: calls at this tier and above need a person.
+        builtins: names of builtin tools to offer, such as `ask_user_text`.
+        human_input: who may answer, and for how long a question stands.
+        max_steps: model calls allowed in one run.
+        approval_handler: who decides in process, unless a run brings its own.
+
+    Raises:
+        DefinitionError: two tools of one name, an unknown builtin, tier or model.
+    """
+
+    name: str
+    instructions: str = ""
+    model: str | Model = ""
+    tools: Sequence[Tool] = ()
+    approval_required_risk: ToolRisk = ToolRisk.HIGH
+    builtins: Sequence[str] = ()
+    human_input: HumanInput = field(default_factory=HumanInput)
+    max_steps: int = 50
+    approval_handler: Approver | None = None
+    interaction_handler: InteractionHandler | None = None
+
+    def __post_init__(self) -> None:
+        if (
+            not self.name
+            or len(self.name) > 100
+            or not self.name.replace("-", "").replace("_", "").isalnum()
+        ):
+            raise DefinitionError(
+                f"agent name {self.name!r}: use letters, digits, - and _, at most 100"
+            )
+        if self.name.startswith("agt_"):
+            raise DefinitionError(f"agent name {self.name!r}: agt_ is for ids")
+        try:
+            self.approval_required_risk = ToolRisk(self.approval_required_risk)
+        except ValueError:
+            words = ", ".join(ToolRisk)
+            raise DefinitionError(
+                f"agent {self.name}: approval_required_risk {self.approval_required_risk!r} is none of {words}"
+            ) from None
+        _ = self.toolbox, self.resolved_model
+
+    @cached_property
+    def toolbox(self) -> Mapping[str, Tool]:
+        """Every tool by its name."""
+        unknown = [name for name in self.builtins if name not in BUILTINS]
+        if unknown:
+            raise DefinitionError(
+                f"agent {self.name}: no builtin {unknown[0]!r}, only {', '.join(BUILTINS)}"
+            )
+        return _by_name(self.name, [*self.tools, *(BUILTINS[name] for name in self.builtins)])
+
+    @cached_property
+    def resolved_model(self) -> Model:
+        """The model itself; a provider's library is imported at its first use."""
+        return resolve_model(self.model)
+
+    @cached_property
+    def facts(self) -> Mapping[str, ToolFacts]:
+        """What the kernel needs to know of each tool."""
+        return {name: tool.facts for name, tool in self.toolbox.items()}
+
+    @cached_property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """The tools as the model sees them."""
+        return tuple(ToolSchema(t.name, t.description, t.schema) for t in self.toolbox.values())
+
+    @property
+    def policy(self) -> Policy:
+        """What the gate goes by."""
+        return Policy(approval_required_risk=self.approval_required_risk)
+
+    async def run(
+        self,
+        message: str,
+        *,
+        approval_handler: Approver | None = None,
+        interaction_handler: InteractionHandler | None = None,
+        user: str | None = None,
+    ) -> "RunResult":
+        """Run in this process: people are asked in place, by the handlers.
+
+        Without an approval handler calls that need a person are denied; without an interaction
+        handler other questions are cancelled. What a handler raises ends the run and no tool runs.
+        """
+        from placet.agents.inprocess import run_in_process  # noqa: PLC0415 - it imports this module
+
+        return await run_in_process(
+            self,
+            message,
+            approver=approval_handler or self.approval_handler,
+            asker=interaction_handler or self.interaction_handler,
+            user=user,
+        )
+
+
+def _by_name(agent: str, tools: Iterable[Tool]) -> Mapping[str, Tool]:
+    named: dict[str, Tool] = {}
+    for each in tools:
+        if not isinstance(each, Tool):
+            raise DefinitionError(f"agent {agent}: {each!r} is no tool; decorate it with @tool")
+        if each.name in named:
+            raise DefinitionError(f"agent {agent}: two tools are called {each.name!r}")
+        named[each.name] = each
+    return named

@@ -1,0 +1,75 @@
+"""How a person is asked in place, in a script or a notebook."""
+
+import asyncio
+import inspect
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TextIO, runtime_checkable
+
+from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InteractionRequest
+from placet.domain.visible import visible
+
+
+@runtime_checkable
+class ApprovalHandler(Protocol):
+    """Any backend that can decide about one call. Where it waits is its own business."""
+
+    async def request(self, req: ApprovalRequest) -> ApprovalDecision:
+        """The decision. Raising aborts the run and no tool runs."""
+        ...
+
+
+@runtime_checkable
+class InteractionHandler(Protocol):
+    """Any backend that can answer the other kinds."""
+
+    async def ask(self, request: InteractionRequest) -> Any:
+        """Content that fits the request, or None for no answer."""
+        ...
+
+
+Approver = ApprovalHandler | Callable[[ApprovalRequest], Any | Awaitable[Any]]
+
+
+async def decide_with(handler: Approver, request: ApprovalRequest) -> ApprovalDecision:
+    """Ask a handler or a callable. Only `True` or `approved` approves; None is a denial."""
+    answer = handler.request(request) if isinstance(handler, ApprovalHandler) else handler(request)
+    if inspect.isawaitable(answer):
+        answer = await answer
+    if answer is True or answer == ApprovalDecision.APPROVED:
+        return ApprovalDecision.APPROVED
+    return (
+        ApprovalDecision.SKIPPED if answer == ApprovalDecision.SKIPPED else ApprovalDecision.DENIED
+    )
+
+
+class CliApprovalHandler:
+    """Asks in the terminal. Enter alone is a no."""
+
+    def __init__(self, *, source: TextIO | None = None, sink: TextIO | None = None) -> None:
+        self._source = source
+        self._sink = sink
+        self._lock = asyncio.Lock()
+
+    async def request(self, req: ApprovalRequest) -> ApprovalDecision:
+        """Show the real call, read one line, decide."""
+        async with self._lock:
+            line = await asyncio.to_thread(self._prompt, req)
+        word = line.strip().lower()
+        if word in ("y", "yes"):
+            return ApprovalDecision.APPROVED
+        return ApprovalDecision.SKIPPED if word in ("s", "skip") else ApprovalDecision.DENIED
+
+    def _prompt(self, req: ApprovalRequest) -> str:
+        sink = self._sink or sys.stderr
+        args = visible(json.dumps(req.call.args, ensure_ascii=False, indent=2), keep_newlines=True)
+        print(f"\n{visible(req.call.tool)} ({req.risk})\n{args}", file=sink)
+        print(f"why: {visible(str(req.context.get('reason', '')))}", file=sink)
+        print(
+            "Run exactly this call? [y]es, [s]kip, anything else is no: ",
+            end="",
+            file=sink,
+            flush=True,
+        )
+        return (self._source or sys.stdin).readline()

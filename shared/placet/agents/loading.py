@@ -1,0 +1,83 @@
+"""Loading agents from a person's own file or module. One that fails does not stop the others."""
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from placet.agents.agent import Agent
+from placet.errors import DefinitionError
+from placet.ids import derived_id
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What was found, and what could not be loaded and why."""
+
+    agents: dict[str, Agent] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def load_agents(sources: Iterable[str]) -> Loaded:
+    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`)."""
+    loaded = Loaded()
+    for source in sources:
+        try:
+            _collect(loaded, source, _module(source))
+        except DefinitionError as error:
+            loaded.problems.append(str(error))
+    return loaded
+
+
+def _collect(loaded: Loaded, source: str, module: ModuleType) -> None:
+    found = [value for value in vars(module).values() if isinstance(value, Agent)]
+    if not found:
+        raise DefinitionError(f"{source}: no Agent at the top level of the module")
+    for agent in found:
+        known = loaded.agents.setdefault(agent.name, agent)
+        if known is not agent:
+            loaded.problems.append(f"{source}: an agent called {agent.name!r} is loaded already")
+
+
+def _module(source: str) -> ModuleType:
+    try:
+        if source.endswith(".py"):
+            return _from_file(Path(source))
+        return importlib.import_module(source)
+    except DefinitionError as error:
+        raise DefinitionError(f"{_place(source, error)}: {error}") from error
+    except Exception as error:  # an author's file may raise anything at import
+        what = f"{type(error).__name__}: {error}"
+        raise DefinitionError(f"{_place(source, error)}: {what}") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        msg = "no such file"
+        raise DefinitionError(msg)
+    name = derived_id("placet_agents", str(path.resolve()))
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        msg = "not a Python file"
+        raise DefinitionError(msg)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _place(source: str, error: BaseException) -> str:
+    """`file:line` of the author's own line that failed, as far as it can be told."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    here = Path(source).name if source.endswith(".py") else source.rpartition(".")[2] + ".py"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == here]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else source

@@ -1,0 +1,309 @@
+"""One question put to a person: nine kinds, one discriminated union on `kind`."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, TypeAdapter, field_validator
+
+from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value
+from placet.domain.digest import canonical, digest_of
+from placet.domain.risk import ToolRisk
+from placet.domain.schema import check_form
+
+
+class Kind(StrEnum):
+    """What is asked."""
+
+    TOOL_APPROVAL = "tool_approval"
+    CONFIRM = "confirm"
+    FREE_TEXT = "free_text"
+    MULTIPLE_CHOICE = "multiple_choice"
+    QUESTIONS = "questions"
+    FORM = "form"
+    URL = "url"
+    EDIT_TEXT = "edit_text"
+    REVIEW = "review"
+
+
+class InputState(StrEnum):
+    """How far a question has come. Everything but `pending` is final."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+
+
+class ApprovalDecision(StrEnum):
+    """A person's word on one call."""
+
+    APPROVED = "approved"
+    DENIED = "denied"
+    SKIPPED = "skipped"
+
+
+class ToolCall(Value):
+    """One call that a model wants to make."""
+
+    id: str = Field(min_length=1, max_length=200)
+    """Unique within its run."""
+    tool: str = Field(min_length=1, max_length=200)
+    args: JsonObject = {}
+
+    @field_validator("args")
+    @classmethod
+    def _canonical(cls, value: dict[str, Any]) -> dict[str, Any]:
+        canonical(value)
+        return value
+
+
+class Audience(Value):
+    """Who may answer: the initiator and the approvers named; nobody named means whoever may answer inputs."""
+
+    initiator: str | None = None
+    approvers: tuple[str, ...] = ()
+    """People by id, `group:NAME`, `service:NAME`, `slack:ID`, `telegram:ID`, `discord:ID`."""
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether an answer must say who answers."""
+        return self.initiator is not None or bool(self.approvers)
+
+    def admits(self, who: str) -> bool:
+        """Whether `who` (a person's id or `service:NAME`) is named."""
+        return who == self.initiator or who in self.approvers
+
+
+class Request(Value):
+    """What every kind carries."""
+
+    id: str = ""
+    """`inp_` + 32 hex digits; derived by the broker where a service leaves it out."""
+    namespace: str = DEFAULT_NAMESPACE
+    agent_id: str = ""
+    run_id: str = Field(default="", max_length=200)
+    root_run_id: str = ""
+    path: tuple[str, ...] = ()
+    """Agent names from the root run to this one."""
+    stage: str = "main"
+    message: str = Field(default="", max_length=4000)
+    body: str | None = Field(default=None, max_length=65_536)
+    """Markdown, shown below the question."""
+    context: JsonObject = {}
+    """`user_message`, `reason`, `initiator` and what the asker adds."""
+    audience: Audience = Audience()
+    digest: str = ""
+    """Of what is asked; an answer may carry it to prove what was shown."""
+    requested_at: datetime
+    expires_at: datetime | None = None
+    idempotency_key: str | None = None
+    """The call's key, where a call waits for this."""
+
+    def asked(self) -> Any:
+        """What the digest is taken over: everything that a yes would consent to."""
+        raise NotImplementedError
+
+    def with_digest(self) -> Self:
+        """This request with the digest of what it asks."""
+        return self.model_copy(update={"digest": digest_of(self.asked())})
+
+
+class ApprovalRequest(Request):
+    """May this call run? Frozen and fully serialisable, so that the wait outlives the process."""
+
+    family: Literal["approval"] = "approval"
+    kind: Literal[Kind.TOOL_APPROVAL] = Kind.TOOL_APPROVAL
+    call: ToolCall
+    risk: ToolRisk = ToolRisk.SAFE
+    agent_id: str
+    run_id: str = Field(max_length=200)
+    schema_digest: str = ""
+    scopes: tuple[Literal["once", "stage", "run"], ...] = ("once",)
+    """The scopes that the prompt offers."""
+
+    def asked(self) -> Any:
+        """The tool, its schema and the canonical arguments."""
+        return {"tool": self.call.tool, "schema_digest": self.schema_digest, "args": self.call.args}
+
+
+class ConfirmRequest(Request):
+    """Yes or no?"""
+
+    family: Literal["form"] = "form"
+    kind: Literal[Kind.CONFIRM] = Kind.CONFIRM
+
+    def asked(self) -> Any:
+        """Kind, message and body."""
+        return {"kind": self.kind, "message": self.message, "body": self.body}
+
+
+class FreeTextRequest(Request):
+    """A text, please."""
+
+    family: Literal["question"] = "question"
+    kind: Literal[Kind.FREE_TEXT] = Kind.FREE_TEXT
+    required: bool = True
+
+    def asked(self) -> Any:
+        """Kind, message and body."""
+        return {"kind": self.kind, "message": self.message, "body": self.body}
+
+
+class MultipleChoiceRequest(Request):
+    """One of these."""
+
+    family: Literal["question"] = "question"
+    kind: Literal[Kind.MULTIPLE_CHOICE] = Kind.MULTIPLE_CHOICE
+    options: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = Field(
+        min_length=2, max_length=50
+    )
+
+    @field_validator("options")
+    @classmethod
+    def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(options)) != len(options):
+            msg = "options must differ"
+            raise ValueError(msg)
+        return options
+
+    def asked(self) -> Any:
+        """Kind, message, body and options."""
+        return {
+            "kind": self.kind,
+            "message": self.message,
+            "body": self.body,
+            "options": list(self.options),
+        }
+
+
+class Option(Value):
+    """One answer that a question offers."""
+
+    label: str = Field(min_length=1, max_length=200)
+    description: str | None = None
+
+
+class Question(Value):
+    """One question of several."""
+
+    question: str = Field(min_length=1, max_length=1000)
+    header: str = Field(min_length=1, max_length=12)
+    options: tuple[Option, ...] = Field(min_length=2, max_length=4)
+    multi_select: bool = False
+    allow_other: bool = False
+
+    @field_validator("options")
+    @classmethod
+    def _distinct(cls, options: tuple[Option, ...]) -> tuple[Option, ...]:
+        labels = [option.label for option in options]
+        if len(set(labels)) != len(labels) or any(not label.strip() for label in labels):
+            msg = "option labels must differ and not be blank"
+            raise ValueError(msg)
+        return options
+
+
+class QuestionsRequest(Request):
+    """One to four questions at once."""
+
+    family: Literal["question"] = "question"
+    kind: Literal[Kind.QUESTIONS] = Kind.QUESTIONS
+    questions: tuple[Question, ...] = Field(min_length=1, max_length=4)
+
+    @field_validator("questions")
+    @classmethod
+    def _distinct(cls, questions: tuple[Question, ...]) -> tuple[Question, ...]:
+        if len({q.question for q in questions}) != len(questions):
+            msg = "the questions must differ"
+            raise ValueError(msg)
+        return questions
+
+    def asked(self) -> Any:
+        """Kind, message and the questions."""
+        questions = [q.model_dump(mode="json") for q in self.questions]
+        return {"kind": self.kind, "message": self.message, "questions": questions}
+
+
+class FormRequest(Request):
+    """A flat form."""
+
+    family: Literal["form"] = "form"
+    kind: Literal[Kind.FORM] = Kind.FORM
+    form: JsonObject
+    """A JSON Schema (draft 2020-12): an object of simple fields."""
+
+    @field_validator("form")
+    @classmethod
+    def _flat(cls, form: dict[str, Any]) -> dict[str, Any]:
+        check_form(form)
+        return form
+
+    def asked(self) -> Any:
+        """Kind, message, body and the schema."""
+        return {"kind": self.kind, "message": self.message, "body": self.body, "form": self.form}
+
+
+class UrlRequest(Request):
+    """Please do something on this page, then say so."""
+
+    family: Literal["url"] = "url"
+    kind: Literal[Kind.URL] = Kind.URL
+    url: str = Field(pattern=r"^https://[^\s/?#@\\]+([/?#][^\s\\]*)?$", max_length=2000)
+    """https only, without credentials."""
+
+    def asked(self) -> Any:
+        """Kind, message and the address."""
+        return {"kind": self.kind, "message": self.message, "url": self.url}
+
+
+class EditTextRequest(Request):
+    """Change this text, or leave it."""
+
+    family: Literal["question"] = "question"
+    kind: Literal[Kind.EDIT_TEXT] = Kind.EDIT_TEXT
+    text: str = Field(max_length=500_000)
+
+    def asked(self) -> Any:
+        """Kind, message and the text."""
+        return {"kind": self.kind, "message": self.message, "text": self.text}
+
+
+class ReviewRequest(Request):
+    """A call was started and nobody knows whether it happened: what now?"""
+
+    family: Literal["form"] = "form"
+    kind: Literal[Kind.REVIEW] = Kind.REVIEW
+    call: ToolCall
+    outcomes: tuple[Literal["happened", "rerun", "fail", "accept"], ...] = (
+        "happened",
+        "rerun",
+        "fail",
+    )
+
+    def asked(self) -> Any:
+        """Kind, message and the call."""
+        return {
+            "kind": self.kind,
+            "message": self.message,
+            "call": self.call.model_dump(mode="json"),
+        }
+
+
+InteractionRequest = Annotated[
+    ApprovalRequest
+    | ConfirmRequest
+    | FreeTextRequest
+    | MultipleChoiceRequest
+    | QuestionsRequest
+    | FormRequest
+    | UrlRequest
+    | EditTextRequest
+    | ReviewRequest,
+    Field(discriminator="kind"),
+]
+
+RequestAdapter: TypeAdapter[InteractionRequest] = TypeAdapter(InteractionRequest)
+"""Reads any request from JSON by its `kind`."""

@@ -1,0 +1,80 @@
+"""One turn of an agent on one input, as people and programs see it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from placet.domain.base import DEFAULT_NAMESPACE, Value
+from placet.domain.resolution import Input
+
+
+class RunStatus(StrEnum):
+    """Where a run stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def live(self) -> bool:
+        """Whether it can still move."""
+        return self in (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.INPUT_REQUIRED)
+
+
+class WaitReason(StrEnum):
+    """What a suspended run waits for."""
+
+    TOOL_APPROVAL = "tool_approval"
+    QUESTION = "question"
+    TAINT_GATE = "taint_gate"
+    INTERACTION_POINT = "interaction_point"
+    CHILDREN = "children"
+    REVIEW = "review"
+    FROZEN = "frozen"
+
+
+class Problem(Value):
+    """Why a run failed."""
+
+    code: str
+    message: str
+
+
+class Message(Value):
+    """What somebody says to a running agent."""
+
+    id: str
+    text: str
+    sender: str | None = None
+    mode: str = "supersede"
+    """`supersede` closes what waits; `queue` keeps it and is read later."""
+
+
+class Run(Value):
+    """A run as REST shows it."""
+
+    id: str
+    namespace: str = DEFAULT_NAMESPACE
+    agent_id: str
+    agent: str
+    """The definition's name."""
+    status: RunStatus
+    wait_reasons: tuple[WaitReason, ...] = ()
+    wait_reason: WaitReason | None = None
+    inputs: tuple[Input, ...] = ()
+    """What waits for a person, oldest first."""
+    text: str | None = None
+    """What the agent said last, once completed."""
+    error: Problem | None = None
+    initiator: str | None = None
+    root_run_id: str = ""
+    steps: int = 0
+    """Model calls made so far."""
+    created_at: datetime
+    updated_at: datetime | None = None
+    undelivered: tuple[Message, ...] = ()
+    journal: tuple[dict[str, Any], ...] | None = None
+    """Every finished step, where it was asked for."""

@@ -1,0 +1,103 @@
+"""The questions that a run puts: from what is known about it and one of its calls."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from placet.domain.base import DEFAULT_NAMESPACE
+from placet.domain.interaction import (
+    ApprovalRequest,
+    Audience,
+    Request,
+    ReviewRequest,
+)
+from placet.ids import derived_id
+from placet.kernel.journal import InputOpened
+from placet.kernel.state import CallState
+
+R = TypeVar("R", bound=Request)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The run that asks."""
+
+    agent_id: str
+    agent: str
+    run_id: str
+    root_run_id: str = ""
+    namespace: str = DEFAULT_NAMESPACE
+    path: tuple[str, ...] = ()
+    initiator: str | None = None
+    approvers: tuple[str, ...] = ()
+    user_message: str = ""
+    expires_in: timedelta | None = None
+
+    def key(self, call_id: str) -> str:
+        """The idempotency key of a call: the same on every try."""
+        return derived_id("key", self.namespace, self.run_id, call_id)
+
+    def fields(self, call: CallState, what: str, now: datetime) -> dict[str, Any]:
+        """What every request of this run carries; `what` tells the questions of one call apart."""
+        context = {"user_message": self.user_message, "initiator": self.initiator}
+        if call.verdict:
+            context["reason"] = call.verdict.reason.sentence
+        return {
+            "id": derived_id("inp", self.namespace, self.run_id, call.call.id, what),
+            "namespace": self.namespace,
+            "agent_id": self.agent_id,
+            "run_id": self.run_id,
+            "root_run_id": self.root_run_id or self.run_id,
+            "path": self.path or (self.agent,),
+            "context": context,
+            "audience": Audience(initiator=self.initiator, approvers=self.approvers),
+            "requested_at": now,
+            "expires_at": now + self.expires_in if self.expires_in else None,
+            "idempotency_key": self.key(call.call.id),
+        }
+
+
+def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
+    """May this call run?"""
+    return ApprovalRequest(
+        call=call.call,
+        risk=call.risk,
+        schema_digest=call.schema_digest,
+        message=f"Allow {call.call.tool} to run?",
+        **asker.fields(call, "approval", now),
+    ).with_digest()
+
+
+def review(asker: Asker, call: CallState, now: datetime) -> ReviewRequest:
+    """Did this call happen?"""
+    return ReviewRequest(
+        call=call.call,
+        message=(
+            f"{call.call.tool} was started (attempt {call.attempt}) and its end was never recorded. "
+            "Did it happen? It may still happen if the process that started it is only paused."
+        ),
+        **asker.fields(call, f"review:{call.attempt}", now),
+    ).with_digest()
+
+
+def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
+    """A tool's own question, drafted by its context, as a request of this run."""
+    fields = asker.fields(call, f"ask:{len(call.asks)}", now)
+    return draft.model_copy(update=fields).with_digest()
+
+
+def opened(request: Request, call: CallState) -> InputOpened:
+    """The journal's entry for a question that is put in the same write."""
+    number: int | None = len(call.asks)
+    if isinstance(request, ApprovalRequest):
+        number = None
+    elif isinstance(request, ReviewRequest):
+        number = call.attempt
+    return InputOpened(
+        input_id=request.id,
+        call_id=call.call.id,
+        kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
+        digest=request.digest,
+        message=request.message,
+        ask=number,
+    )

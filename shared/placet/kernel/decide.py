@@ -1,0 +1,225 @@
+"""What a run does next: a pure function of its state and of the tools it has."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal, TypeAlias
+
+from placet.domain.answer import Outcome
+from placet.domain.interaction import InputState
+from placet.gate import Decision
+from placet.kernel.state import Ask, CallState, State, answered
+from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
+
+SUPERSEDED = "Not answered: the user sent a new message instead"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What `decide` needs to know about a tool that exists now."""
+
+    schema_digest: str
+    retry: Literal["safe", "ask"] = "ask"
+    retry_within: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Let the gate look at these calls."""
+
+    calls: tuple[CallState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Put these questions, start these calls, close these without running them: in one write."""
+
+    ask: tuple[CallState, ...] = ()
+    review: tuple[CallState, ...] = ()
+    start: tuple[CallState, ...] = ()
+    close: tuple[CallResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do until a question is answered or a running call ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The run is complete."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The run can't go on."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """It has ended already."""
+
+
+Next: TypeAlias = Judge | Act | CallModel | Wait | Finish | Fail | Ended
+
+
+def decide(
+    state: State,
+    tools: Mapping[str, ToolFacts],
+    *,
+    running: Collection[str] = (),
+    max_steps: int = 50,
+) -> Next:
+    """What comes next.
+
+    Args:
+        state: the fold of the journal.
+        tools: the tools that exist now, by name.
+        running: ids of the calls that this holder has started and not finished.
+        max_steps: model calls allowed in one run.
+    """
+    if state.end:
+        return Ended()
+    if state.calls:
+        return _calls(state, tools, running)
+    last = state.turns[-1] if state.turns else None
+    if last is None:
+        return Wait()
+    if isinstance(last, ModelTurn):
+        return Finish(last.reply.text)
+    if state.steps >= max_steps:
+        return Fail(
+            "step_limit", f"the run made {state.steps} model calls, the limit of its definition"
+        )
+    return CallModel()
+
+
+def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str]) -> Next:
+    pending = [call for call in state.calls.values() if call.result is None]
+    unjudged = tuple(call for call in pending if call.verdict is None)
+    if unjudged:
+        return Judge(unjudged)
+    ask: list[CallState] = []
+    review: list[CallState] = []
+    start: list[CallState] = []
+    close: list[CallResult] = []
+    for call in pending:
+        if call.call.id in running or call.open_ask:
+            continue
+        match _move(call, tools.get(call.call.tool)):
+            case "ask":
+                ask.append(call)
+            case "review":
+                review.append(call)
+            case "start":
+                start.append(call)
+            case CallResult() as result:
+                close.append(result)
+            case Fail() as fail:
+                return fail
+    if ask or review or start or close:
+        return Act(tuple(ask), tuple(review), tuple(start), tuple(close))
+    return Wait()
+
+
+_Move: TypeAlias = Literal["ask", "review", "start"] | CallResult | Fail
+
+
+def _move(call: CallState, tool: ToolFacts | None) -> _Move:
+    """Where one call, neither finished nor running nor waiting, goes."""
+    verdict = call.verdict
+    if verdict is not None and verdict.decision is Decision.DENY:
+        return _result(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
+    if call.review and not _reruns(call.review):
+        return _reviewed(call, call.review.outcome)
+    if verdict is not None and verdict.decision is Decision.ASK:
+        if call.approval is None:
+            return "ask"
+        if not answered(call.approval.outcome):
+            return _not_approved(call, call.approval)
+    closed = next((ask for ask in call.asks if ask.outcome and ask.outcome.state in _CLOSED), None)
+    if closed:
+        return _not_answered(call, closed)
+    if tool is None:
+        return _result(
+            call, CallOutcome.REFUSED, f"{call.call.tool} does not exist any more; nothing ran."
+        )
+    if tool.schema_digest != call.schema_digest:
+        return _result(
+            call,
+            CallOutcome.REFUSED,
+            f"{call.call.tool} has changed since it was asked for; nothing ran.",
+        )
+    if call.in_doubt and tool.retry == "ask" and not _reviewed_since(call):
+        return "review"
+    return "start"
+
+
+_CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)
+
+
+def _reruns(review: Ask) -> bool:
+    outcome = review.outcome
+    return answered(outcome) and outcome is not None and outcome.content.get("outcome") == "rerun"
+
+
+def _reviewed_since(call: CallState) -> bool:
+    """Whether a person has said "run it again" about the latest attempt."""
+    return call.review is not None and call.review.number == call.attempt
+
+
+def _reviewed(call: CallState, outcome: Outcome | None) -> _Move:
+    content = outcome.content if outcome and answered(outcome) else {}
+    if content.get("outcome") == "happened":
+        result = content.get("result", "It happened; a person confirmed it.")
+        return _result(call, CallOutcome.OK, result)
+    how = "a person said that it failed" if content else "nobody confirmed whether it happened"
+    return Fail(
+        "outcome_unknown", f"{call.call.tool} was started and its outcome is unknown; {how}"
+    )
+
+
+def _not_approved(call: CallState, approval: Ask) -> CallResult:
+    outcome = approval.outcome
+    by = approval.resolution.by if approval.resolution else None
+    who = (by.name or by.id) if by else "a person"
+    reason = f": {outcome.reason}" if outcome and outcome.reason else "."
+    match outcome.state if outcome else None:
+        case InputState.DECLINED if outcome and outcome.decision == "skipped":
+            return _result(
+                call, CallOutcome.SKIPPED, f"Skipped by {who}; the intent was not refused{reason}"
+            )
+        case InputState.DECLINED:
+            return _result(call, CallOutcome.DENIED, f"Denied by {who}{reason}")
+        case InputState.CANCELLED if by:
+            return _result(
+                call, CallOutcome.CANCELLED, f"Not run: {who} cancelled the question{reason}"
+            )
+        case _:
+            return _not_answered(call, approval)
+
+
+def _not_answered(call: CallState, ask: Ask) -> CallResult:
+    match ask.outcome.state if ask.outcome else None:
+        case InputState.SUPERSEDED:
+            return _result(call, CallOutcome.SUPERSEDED, SUPERSEDED)
+        case InputState.EXPIRED:
+            return _result(call, CallOutcome.EXPIRED, "Not run: nobody answered in time.")
+        case InputState.WITHDRAWN:
+            return _result(call, CallOutcome.WITHDRAWN, "Not run: the question was withdrawn.")
+        case _:
+            return _result(call, CallOutcome.CANCELLED, "Not run: the question was cancelled.")
+
+
+def _result(call: CallState, outcome: CallOutcome, content: object) -> CallResult:
+    return CallResult(call_id=call.call.id, tool=call.call.tool, outcome=outcome, content=content)

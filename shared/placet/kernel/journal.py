@@ -1,0 +1,143 @@
+"""What a run's journal holds: completed facts, one entry each, never changed."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from placet.domain.base import Value
+from placet.domain.interaction import Kind
+from placet.domain.resolution import Resolution
+from placet.domain.risk import ToolRisk
+from placet.gate import Verdict
+from placet.kernel.turns import CallResult, ModelReply
+
+
+class _Fact(Value):
+    at: datetime | None = None
+    """When, by the writer's clock; for people."""
+    op: str = ""
+    """The operation id of the write that brought it."""
+
+
+class RunStarted(_Fact):
+    """The run goes on with the prompt and the tools that it started with."""
+
+    type: Literal["run.started"] = "run.started"
+    instructions: str = ""
+    tools: dict[str, str] = {}
+    """Schema digest by tool name."""
+
+
+class MessageReceived(_Fact):
+    """A message joined the conversation; the first one is the run's input."""
+
+    type: Literal["message.received"] = "message.received"
+    id: str
+    text: str
+    sender: str | None = None
+
+
+class ModelReplied(_Fact):
+    """One model call and its one reply."""
+
+    type: Literal["model.replied"] = "model.replied"
+    reply: ModelReply
+
+
+class CallJudged(_Fact):
+    """The gate looked at one call, once."""
+
+    type: Literal["call.judged"] = "call.judged"
+    call_id: str
+    verdict: Verdict
+    risk: ToolRisk = ToolRisk.SAFE
+    schema_digest: str = ""
+
+
+class InputOpened(_Fact):
+    """A question was put to a person because of a call."""
+
+    type: Literal["input.opened"] = "input.opened"
+    input_id: str
+    call_id: str
+    kind: Kind
+    digest: str = ""
+    message: str = ""
+    ask: int | None = None
+    """A tool's own ask: its number in the call, from 0; a review: the attempt in doubt."""
+
+
+class InputResolved(_Fact):
+    """How that question ended."""
+
+    type: Literal["input.resolved"] = "input.resolved"
+    input_id: str
+    resolution: Resolution
+
+
+class ToolStarted(_Fact):
+    """The intent: written, and seen to be written, before the tool runs."""
+
+    type: Literal["tool.started"] = "tool.started"
+    call_id: str
+    key: str
+    """The idempotency key, the same on every try of this call."""
+    attempt: int
+
+
+class ToolFinished(_Fact):
+    """The one result of a call."""
+
+    type: Literal["tool.finished"] = "tool.finished"
+    result: CallResult
+
+
+class RunCompleted(_Fact):
+    """The model answered without a call."""
+
+    type: Literal["run.completed"] = "run.completed"
+    text: str
+
+
+class RunFailed(_Fact):
+    """The run can't go on."""
+
+    type: Literal["run.failed"] = "run.failed"
+    code: str
+    message: str
+
+
+class RunCancelled(_Fact):
+    """Somebody aborted it."""
+
+    type: Literal["run.cancelled"] = "run.cancelled"
+    by: str | None = None
+
+
+Entry = Annotated[
+    RunStarted
+    | MessageReceived
+    | ModelReplied
+    | CallJudged
+    | InputOpened
+    | InputResolved
+    | ToolStarted
+    | ToolFinished
+    | RunCompleted
+    | RunFailed
+    | RunCancelled,
+    Field(discriminator="type"),
+]
+
+_ADAPTER: TypeAdapter[Entry] = TypeAdapter(Entry)
+
+
+def read_entry(document: dict[str, Any]) -> Entry:
+    """An entry from its stored form."""
+    return _ADAPTER.validate_python(document)
+
+
+def write_entry(entry: Entry) -> dict[str, Any]:
+    """The stored form of an entry: JSON types only."""
+    return entry.model_dump(mode="json", exclude_defaults=True) | {"type": entry.type}

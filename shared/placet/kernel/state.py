@@ -1,0 +1,179 @@
+"""The state of a run: the fold of its journal."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from placet.domain.answer import Outcome
+from placet.domain.interaction import InputState, Kind, ToolCall
+from placet.domain.resolution import Resolution
+from placet.domain.risk import ToolRisk
+from placet.gate import Verdict
+from placet.kernel.journal import (
+    CallJudged,
+    Entry,
+    InputOpened,
+    InputResolved,
+    MessageReceived,
+    ModelReplied,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+)
+from placet.kernel.turns import CallOutcome, CallResult, ModelTurn, ResultsTurn, Turn, UserTurn
+
+
+@dataclass(slots=True)
+class Ask:
+    """One question that a call is waiting for or has had answered."""
+
+    input_id: str
+    kind: Kind
+    message: str
+    digest: str
+    number: int | None
+    resolution: Resolution | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended, once it has."""
+        return self.resolution.outcome if self.resolution else None
+
+
+@dataclass(slots=True)
+class CallState:
+    """How far one call of the current turn has come."""
+
+    call: ToolCall
+    verdict: Verdict | None = None
+    risk: ToolRisk = ToolRisk.SAFE
+    schema_digest: str = ""
+    approval: Ask | None = None
+    review: Ask | None = None
+    """The last review, if the call's outcome was ever in doubt."""
+    asks: list[Ask] = field(default_factory=list)
+    """The tool's own asks, in order."""
+    attempt: int = 0
+    in_doubt: bool = False
+    """Started, and neither finished nor waiting for one of its own asks."""
+    result: CallResult | None = None
+
+    @property
+    def open_ask(self) -> Ask | None:
+        """The question it waits for."""
+        every = [self.approval, self.review, *self.asks]
+        return next((ask for ask in every if ask and ask.resolution is None), None)
+
+
+@dataclass(slots=True)
+class State:
+    """Everything that `decide` looks at."""
+
+    started: RunStarted | None = None
+    turns: list[Turn] = field(default_factory=list)
+    calls: dict[str, CallState] = field(default_factory=dict)
+    """The calls of the last model turn, in the model's order, until each has its result."""
+    unread: list[UserTurn] = field(default_factory=list)
+    """Messages that came while calls were open: they follow the results."""
+    steps: int = 0
+    journaled: int = 0
+    applied: list[str] = field(default_factory=list)
+    """Ids of the inputs whose end the run has acted on."""
+    end: RunCompleted | RunFailed | RunCancelled | None = None
+
+    def apply(self, entry: Entry) -> None:
+        """Take one more fact in."""
+        self.journaled += 1
+        match entry:
+            case RunStarted():
+                self.started = entry
+            case MessageReceived():
+                self._hear(UserTurn(text=entry.text, sender=entry.sender))
+            case ModelReplied():
+                self._reply(entry)
+            case CallJudged():
+                call = self.calls[entry.call_id]
+                call.verdict, call.risk = entry.verdict, entry.risk
+                call.schema_digest = entry.schema_digest
+            case InputOpened():
+                self._open(entry)
+            case InputResolved():
+                self._resolve(entry)
+            case ToolStarted():
+                call = self.calls[entry.call_id]
+                call.attempt, call.in_doubt = entry.attempt, True
+            case ToolFinished():
+                self._finish(entry.result)
+            case RunCompleted() | RunFailed() | RunCancelled():
+                self._end(entry)
+            case _:
+                assert_never(entry)
+
+    def _hear(self, turn: UserTurn) -> None:
+        (self.unread if self.calls else self.turns).append(turn)
+
+    def _reply(self, entry: ModelReplied) -> None:
+        self.steps += 1
+        self.turns.append(ModelTurn(reply=entry.reply))
+        self.calls = {call.id: CallState(call) for call in entry.reply.calls}
+        for bad in entry.reply.bad_calls:
+            self._finish(bad)
+
+    def _open(self, entry: InputOpened) -> None:
+        call = self.calls[entry.call_id]
+        ask = Ask(entry.input_id, entry.kind, entry.message, entry.digest, entry.ask)
+        if entry.kind is Kind.REVIEW:
+            call.review = ask
+        elif entry.ask is not None:
+            call.asks.append(ask)
+            call.in_doubt = False
+        else:
+            call.approval = ask
+
+    def _resolve(self, entry: InputResolved) -> None:
+        self.applied.append(entry.input_id)
+        for call in self.calls.values():
+            for ask in (call.approval, call.review, *call.asks):
+                if ask and ask.input_id == entry.input_id and ask.resolution is None:
+                    ask.resolution = entry.resolution
+
+    def _finish(self, result: CallResult) -> None:
+        call = self.calls[result.call_id]
+        call.result, call.in_doubt = result, False
+        if all(c.result for c in self.calls.values()):
+            results = tuple(c.result for c in self.calls.values() if c.result)
+            self.turns += [ResultsTurn(results=results), *self.unread]
+            self.calls, self.unread = {}, []
+
+    def _end(self, entry: RunCompleted | RunFailed | RunCancelled) -> None:
+        for call in list(self.calls.values()):
+            if call.result is None:
+                self._finish(_unfinished(call))
+        self.end = entry
+
+
+def fold(entries: Iterable[Entry], *, earlier: Sequence[Turn] = ()) -> State:
+    """The state after these entries; `earlier` are the turns of the agent's runs before this one."""
+    state = State(turns=list(earlier))
+    for entry in entries:
+        state.apply(entry)
+    return state
+
+
+def _unfinished(call: CallState) -> CallResult:
+    """The one result of a call that the run's end cut off."""
+    tried = call.in_doubt
+    return CallResult(
+        call_id=call.call.id,
+        tool=call.call.tool,
+        outcome=CallOutcome.UNKNOWN if tried else CallOutcome.CANCELLED,
+        content="Started; its outcome is unknown." if tried else "Not run: the run ended first.",
+    )
+
+
+def answered(outcome: Outcome | None) -> bool:
+    """Whether a person said yes or gave content."""
+    return outcome is not None and outcome.state is InputState.ANSWERED

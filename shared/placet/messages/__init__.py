@@ -1,0 +1,17 @@
+"""What travels between the services; `contracts/` is generated from here."""
+
+from placet.messages.command import CommandName, RunCommand
+from placet.messages.event import Event, EventType
+from placet.messages.request import AnswerMessage, Close
+from placet.messages.wire import decode, encode
+
+__all__ = [
+    "AnswerMessage",
+    "Close",
+    "CommandName",
+    "Event",
+    "EventType",
+    "RunCommand",
+    "decode",
+    "encode",
+]

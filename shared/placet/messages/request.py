@@ -1,0 +1,29 @@
+"""What goes to the broker besides requests: answers over the bus, and closing what is no longer asked."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from placet.domain.answer import Action
+from placet.domain.base import DEFAULT_NAMESPACE, Value
+
+
+class AnswerMessage(Value):
+    """An answer over RabbitMQ. Who answers comes from the validated `user_id` of the message alone."""
+
+    input_id: str
+    action: Action = Action.ACCEPT
+    content: Any = None
+    digest: str | None = None
+    id: str = Field(default="", max_length=200)
+    """The sender's own id of this answer, the same on every try."""
+
+
+class Close(Value):
+    """A run asks the broker to close a question; the confirmation is the resolution of that id."""
+
+    input_id: str
+    run_id: str
+    namespace: str = DEFAULT_NAMESPACE
+    reason: Literal["superseded", "withdrawn", "cancelled"]
+    digest: str = ""

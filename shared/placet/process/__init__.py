@@ -1,0 +1,1 @@
+"""What every process does alike: settings, logs, metrics, HTTP, credentials, lifecycle."""

@@ -1,0 +1,261 @@
+"""Credentials: API keys, sessions of people, AMQP users; read from the database at each use."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from placet.bus.topology import OWN_USERS
+from placet.clock import Clock
+from placet.domain.person import Person
+from placet.errors import Conflict, Invalid, NotAllowed, NotFound, Unauthenticated
+from placet.store.port import Database, Document, Index
+
+
+class Scope(StrEnum):
+    """What a credential may do."""
+
+    RUNS_READ = "runs:read"
+    RUNS_WRITE = "runs:write"
+    RUNS_AS = "runs:as"
+    RUNS_UNATTENDED = "runs:unattended"
+    INPUTS_READ = "inputs:read"
+    INPUTS_ANSWER = "inputs:answer"
+    ANSWER_AS = "answer:as"
+    REVIEWS_ANSWER = "reviews:answer"
+    DEFINITIONS_WRITE = "definitions:write"
+    FREEZE = "freeze"
+    OPERATE = "operate"
+
+
+ALL_SCOPES = frozenset(str(scope) for scope in Scope)
+PERSON_SCOPES = ALL_SCOPES - {Scope.ANSWER_AS, Scope.RUNS_AS, Scope.RUNS_UNATTENDED}
+"""What the person who runs `placet dev` may do."""
+LINK_LIFE = timedelta(hours=1)
+SESSION_LIFE = timedelta(hours=12)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is calling, by a credential that was valid a moment ago."""
+
+    namespace: str
+    id: str
+    """A person's id such as `alice`, or `service:NAME`."""
+    scopes: frozenset[str]
+    credential: str
+    """The id of the key, session or AMQP user; never the secret."""
+    by_session: bool = False
+    """A browser sends this credential by itself: unsafe requests need an Origin of ours."""
+
+    @property
+    def is_person(self) -> bool:
+        """Whether this is a person's own credential."""
+        return not self.id.startswith("service:")
+
+    def may(self, scope: str) -> bool:
+        """Whether the credential has this scope."""
+        return scope in self.scopes
+
+    def need(self, *scopes: str) -> None:
+        """Raise NotAllowed, naming what is missing, unless it has all of them."""
+        missing = [scope for scope in scopes if scope not in self.scopes]
+        if missing:
+            raise NotAllowed(f"this credential lacks the scope {', '.join(missing)}")
+
+
+class Auth:
+    """The credentials of one installation, in the database `auth`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._clock = clock
+        self._keys = database.collection("keys", [Index((("namespace", 1), ("created_at", 1)))])
+        self._sessions = database.collection("sessions", [Index((("expires_at", 1),))])
+        self._links = database.collection("links", [Index((("expires_at", 1),))])
+
+    async def by_key(self, key: str) -> Caller:
+        """Who holds this API key. Raises Unauthenticated: unknown, wrong or revoked."""
+        prefix, _, rest = key.partition("_")
+        id, _, secret = rest.partition("_")
+        found = await self._keys.get(id) if prefix == "plc" and id and secret else None
+        stored = found["hash"] if found and found.get("hash") else ""
+        if not hmac.compare_digest(stored, _hash(key)) or found is None or found["revoked_at"]:
+            raise Unauthenticated("the API key is unknown or revoked")
+        return _caller(found, id)
+
+    async def by_amqp_user(self, user: str) -> Caller | None:
+        """What an AMQP user other than Placet's own may do; None: it has no mapping, or a revoked one."""
+        found = await self._keys.get(f"amqp:{user}")
+        return None if found is None or found["revoked_at"] else _caller(found, f"amqp:{user}")
+
+    async def create_key(
+        self,
+        *,
+        namespace: str,
+        name: str,
+        scopes: Iterable[str],
+        person: str | None = None,
+        service: str | None = None,
+    ) -> tuple[str, Document]:
+        """Make a key for a person or a service: the key, shown this once, and its record.
+
+        Raises:
+            Invalid: neither or both of person and service, or a scope that does not exist.
+        """
+        holder = _holder(person, service)
+        id = secrets.token_hex(8)
+        key = f"plc_{id}_{secrets.token_urlsafe(32)}"
+        record = {"_id": id, "kind": "key", "hash": _hash(key), **holder}
+        return key, await self._store(record, namespace, name, scopes)
+
+    async def map_amqp_user(
+        self, user: str, *, namespace: str, service: str, scopes: Iterable[str]
+    ) -> Document:
+        """Say which service and scopes an AMQP user has; replaces the namespace's earlier mapping.
+
+        Raises NotAllowed for Placet's own users, Conflict for a user that another namespace mapped.
+        """
+        id = f"amqp:{user}"
+        if user in OWN_USERS:
+            raise NotAllowed(f"{user} is Placet's own")
+        await self._keys.delete(id, {"namespace": namespace})
+        record = {"_id": id, "kind": "amqp", "hash": None, **_holder(None, service)}
+        return await self._store(record, namespace, user, scopes)
+
+    async def list_keys(self, namespace: str, *, limit: int = 100) -> list[Document]:
+        """The keys of a namespace, newest first, without hashes."""
+        found = await self._keys.find(
+            {"namespace": namespace}, sort=[("created_at", -1), ("_id", -1)], limit=limit
+        )
+        return [shown(key) for key in found]
+
+    async def revoke_key(self, namespace: str, id: str) -> Document:
+        """Make a key worthless at once. Raises NotFound."""
+        where = {"namespace": namespace, "revoked_at": None}
+        changed = await self._keys.update(id, where, {"$set": {"revoked_at": self._clock.now()}})
+        found = changed or await self._keys.get(id)
+        if found is None or found["namespace"] != namespace:
+            raise NotFound(f"there is no key {id}")
+        return shown(found)
+
+    async def create_link(
+        self, *, namespace: str, person: str, scopes: Iterable[str] = PERSON_SCOPES,
+        life: timedelta = LINK_LIFE,
+    ) -> str:  # fmt: skip
+        """A token for one login of that person; only its hash is kept."""
+        token = secrets.token_urlsafe(32)
+        until = self._clock.now() + life
+        record = {"_id": _hash(token), "namespace": namespace, "person": person, "service": None}
+        await self._links.insert(
+            {**record, "scopes": sorted(scopes), "expires_at": until, "used_at": None}
+        )
+        return token
+
+    async def login(self, link: str) -> str:
+        """Use a link up: the token of a new session.
+
+        Raises:
+            Unauthenticated: unknown, expired or used before. Two at once: one gets the session.
+        """
+        now = self._clock.now()
+        where = {"used_at": None, "expires_at": {"$gt": now}}
+        found = await self._links.update(_hash(link), where, {"$set": {"used_at": now}})
+        if found is None:
+            raise Unauthenticated("this link was used before or has expired; ask for a new one")
+        token = secrets.token_urlsafe(32)
+        kept = {name: found[name] for name in ("namespace", "person", "service", "scopes")}
+        session = {"_id": _hash(token), **kept, "created_at": now, "expires_at": now + SESSION_LIFE}
+        await self._sessions.insert(session)
+        return token
+
+    async def by_session(self, token: str) -> Caller:
+        """Whose session this is. Raises Unauthenticated: unknown or over."""
+        found = await self._sessions.get(_hash(token))
+        if found is None or _past(found["expires_at"], self._clock.now()):
+            raise Unauthenticated("the session is over; log in again")
+        return _caller(found, "session:" + found["_id"][:12], by_session=True)
+
+    async def logout(self, token: str) -> None:
+        """End a session; one that does not exist is fine."""
+        await self._sessions.delete(_hash(token), {})
+
+    async def _store(
+        self, record: dict[str, Any], namespace: str, name: str, scopes: Iterable[str]
+    ) -> Document:
+        wanted = sorted(set(scopes))
+        if unknown := [scope for scope in wanted if scope not in ALL_SCOPES]:
+            raise Invalid(
+                f"unknown scope {', '.join(unknown)}; there are {', '.join(sorted(ALL_SCOPES))}"
+            )
+        document: Document = {
+            **record,
+            "namespace": namespace,
+            "name": name,
+            "scopes": wanted,
+            "created_at": self._clock.now(),
+            "revoked_at": None,
+        }
+        if not await self._keys.insert(document):
+            raise Conflict(f"{name} belongs to another namespace")
+        return shown(document)
+
+
+def nonce_of(session: str) -> str:
+    """The nonce that the forms of a session carry; knowing it does not give the session."""
+    return hashlib.sha256(b"placet form " + session.encode()).hexdigest()
+
+
+def check_nonce(session: str, given: object) -> None:
+    """Raise NotAllowed unless a form carries its session's nonce."""
+    if not isinstance(given, str) or not hmac.compare_digest(nonce_of(session), given):
+        raise NotAllowed("the form is stale or foreign; load the page again")
+
+
+def person_of(caller: Caller) -> Person:
+    """The caller as who acted."""
+    return Person(id=caller.id)
+
+
+def shown(key: Document) -> Document:
+    """A key's record without its hash."""
+    return {
+        ("id" if name == "_id" else name): value for name, value in key.items() if name != "hash"
+    }
+
+
+def _holder(person: str | None, service: str | None) -> dict[str, str | None]:
+    if (person is None) == (service is None):
+        raise Invalid("a key belongs to a person or to a service: give one of the two")
+    holder = person or service or ""
+    if not holder or ":" in holder or len(holder) > _LONGEST_NAME:
+        raise Invalid(
+            f"the name of a person or service has 1 to {_LONGEST_NAME} characters and no colon"
+        )
+    if service in OWN_USERS:
+        raise NotAllowed(f"{service} is the name of one of Placet's own services")
+    return {"person": person, "service": service}
+
+
+_LONGEST_NAME = 100
+
+
+def _caller(record: Document, credential: str, *, by_session: bool = False) -> Caller:
+    return Caller(
+        namespace=record["namespace"],
+        id=record["person"] or f"service:{record['service']}",
+        scopes=frozenset(record["scopes"]),
+        credential=credential,
+        by_session=by_session,
+    )
+
+
+def _past(until: datetime, now: datetime) -> bool:
+    return until <= now
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,78 @@
+"""The HTTP app of a process: its services' routers, probes, metrics, and one shape for errors."""
+
+from collections.abc import Callable, Sequence
+
+import orjson
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from placet.errors import PlacetError
+from placet.process import problems
+from placet.process.edge import Edge
+from placet.process.platform import Platform, Service
+
+Waiting = Callable[[], list[str]]
+
+
+def create_app(services: Sequence[Service], platform: Platform, waiting: Waiting = list) -> FastAPI:
+    """The app with every service's routers.
+
+    `waiting` tells what the process still waits for before its services start; until it is empty
+    everything but the probes is 503. `app.state.platform` is the platform.
+    """
+    app = FastAPI(
+        title="Placet",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        middleware=[Middleware(Edge, settings=platform.settings, waiting=waiting)],
+    )
+    app.state.platform = platform
+    _add_handlers(app)
+    _add_probes(app, services, platform, waiting)
+    for service in services:
+        for router in service.routers:
+            app.include_router(router)
+    return app
+
+
+def json_response(
+    content: object, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    """A JSON response, or one of bytes that are JSON already."""
+    body = content if isinstance(content, bytes) else orjson.dumps(content)
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _add_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(PlacetError, problems.on_placet_error)
+    app.add_exception_handler(RequestValidationError, problems.on_validation_error)
+    app.add_exception_handler(HTTPException, problems.on_http_exception)
+    app.add_exception_handler(Exception, problems.on_crash)
+
+
+def _add_probes(
+    app: FastAPI, services: Sequence[Service], platform: Platform, waiting: Waiting
+) -> None:
+    async def healthz(_request: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    async def readyz(_request: Request) -> Response:
+        reasons = [f"waiting for {reason}" for reason in waiting()]
+        if not reasons:
+            reasons = [f"{s.name}: {reason}" for s in services for reason in s.ready()]
+            reasons += await platform.check()
+        status = 503 if reasons else 200
+        return json_response({"ready": not reasons, "reasons": reasons}, status)
+
+    async def metrics(_request: Request) -> Response:
+        text = await platform.metrics.render()
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    app.add_route("/healthz", healthz, include_in_schema=False)
+    app.add_route("/readyz", readyz, include_in_schema=False)
+    app.add_route("/metrics", metrics, include_in_schema=False)

@@ -1,0 +1,131 @@
+"""Publishes what a write left in its document's outbox, with confirms, then clears it by ids."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from placet.bus.port import Bus, Outgoing
+from placet.errors import PlacetError, Unroutable
+from placet.process import logs
+from placet.process.crash import crash_point
+from placet.process.metrics import Metrics
+from placet.store.port import Collection, Document, Update
+
+Clearing = Callable[[Sequence[str]], Update]
+"""The change that takes the entries with these ids out of a document."""
+
+_log = logs.get(__name__)
+
+
+def pull(ids: Sequence[str]) -> Update:
+    """Take these entries out; others that were added meanwhile stay."""
+    return {"$pull": {"outbox": {"id": {"$in": list(ids)}}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of one document's entries."""
+
+    confirmed: tuple[str, ...]
+    failed: tuple[str, ...]
+
+
+class Relay:
+    """One collection's way to the bus. What fails stays in the outbox for the sweep.
+
+    `post` returns at once and is meant for right after the write; `send` waits for the confirms.
+    A document's entries are published together, unordered. Publishing one twice is harmless: its
+    `id` is the message's event id. An entry with `optional` set (a reply) is done with when nobody
+    is there to take it.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        bus: Bus,
+        metrics: Metrics,
+        *,
+        service: str,
+        clearing: Clearing = pull,
+    ) -> None:
+        self._collection = collection
+        self._bus = bus
+        self._clearing = clearing
+        self._tasks: set[asyncio.Task[Sent]] = set()
+        self._under_way: set[str] = set()
+        self._in_flight = metrics.gauge(
+            "outbox_in_flight", "Outbox messages being published now.", ("service",)
+        ).labels(service)
+        self._failures = metrics.counter(
+            "publish_failures",
+            "Publishes that failed and wait for the sweep.",
+            ("service", "reason"),
+        )
+        self._service = service
+
+    def post(self, document_id: str, entries: Sequence[Document]) -> None:
+        """Publish these entries in the background."""
+        if entries:
+            task = asyncio.get_running_loop().create_task(self.send(document_id, entries))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def send(self, document_id: str, entries: Sequence[Document]) -> Sent:
+        """Publish, clear what was confirmed, and say what was not. Raises nothing.
+
+        Entries that another task of this process is publishing count as neither.
+        """
+        mine = [entry for entry in entries if entry["id"] not in self._under_way]
+        self._under_way.update(entry["id"] for entry in mine)
+        self._in_flight.inc(len(mine))
+        try:
+            results = await asyncio.gather(*(self._publish(entry) for entry in mine))
+        finally:
+            self._in_flight.dec(len(mine))
+            self._under_way.difference_update(entry["id"] for entry in mine)
+        confirmed = tuple(e["id"] for e, ok in zip(mine, results, strict=True) if ok)
+        failed = tuple(e["id"] for e, ok in zip(mine, results, strict=True) if not ok)
+        if confirmed:
+            await self._clear(document_id, confirmed)
+        return Sent(confirmed, failed)
+
+    async def drain(self) -> None:
+        """Return when everything posted so far has been tried."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _clear(self, document_id: str, confirmed: Sequence[str]) -> None:
+        crash_point("outbox.published")
+        try:
+            await self._collection.clear(document_id, self._clearing(confirmed))
+        except PlacetError as error:
+            _log.warning("outbox_not_cleared", document=document_id, reason=str(error))
+
+    async def _publish(self, entry: Document) -> bool:
+        try:
+            await self._bus.publish(outgoing(entry))
+        except Unroutable as error:
+            self._failures.labels(self._service, error.code).inc()
+            _log.warning("unroutable", event_id=entry["id"], type=entry["type"], reason=str(error))
+            return bool(entry.get("optional"))
+        except PlacetError as error:
+            self._failures.labels(self._service, error.code).inc()
+            _log.warning(
+                "publish_failed", event_id=entry["id"], type=entry["type"], reason=str(error)
+            )
+            return False
+        return True
+
+
+def outgoing(entry: Document) -> Outgoing:
+    """The message of an outbox entry; the entry's id is its event id."""
+    body = entry["body"]
+    return Outgoing(
+        exchange=entry["exchange"],
+        key=entry["key"],
+        type=entry["type"],
+        body=body.encode() if isinstance(body, str) else bytes(body),
+        event_id=entry["id"],
+        correlation_id=entry.get("correlation_id"),
+        reply_to=entry.get("reply_to"),
+    )

@@ -1,0 +1,158 @@
+"""What a process gives its services: settings, databases, the bus, a clock, metrics, credentials."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from placet.bus.port import Bus
+from placet.clock import Clock, SystemClock
+from placet.errors import PlacetError, SettingsError
+from placet.process.auth import Auth
+from placet.process.metrics import Metrics
+from placet.process.settings import Settings
+from placet.store.port import Database
+
+Databases = Callable[[str], Database]
+"""By the full name of the database."""
+Buses = Callable[[str], Bus]
+"""By the user name of the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One of the services, wired: what the process mounts, starts, asks and stops."""
+
+    name: str
+    routers: tuple[APIRouter, ...]
+    start: Callable[[], Awaitable[None]]
+    """Called once the databases and buses are open: start consuming and the jobs."""
+    stop: Callable[[], Awaitable[None]]
+    """Stop consuming, let what runs finish; databases and buses are still open."""
+    ready: Callable[[], list[str]]
+    """Reasons why it is not ready, [] when it is."""
+
+
+class Platform:
+    """Hands out databases and buses before they are open; `open()` opens what was handed out."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        databases: Databases,
+        buses: Buses,
+        clock: Clock | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+        self.metrics = metrics or Metrics()
+        self._make_database = databases
+        self._make_bus = buses
+        self._databases: dict[str, Database] = {}
+        self._buses: dict[str, Bus] = {}
+        self._opened: list[Database | Bus] = []
+        self.auth = Auth(self.database("auth"), self.clock)
+
+    def database(self, name: str) -> Database:
+        """The database `PREFIX` + name (`runs`, `interactions`, `deliveries`, `auth`), one per name."""
+        full = self.settings.database_prefix + name.removeprefix("placet_")
+        if full not in self._databases:
+            self._databases[full] = self._make_database(full)
+        return self._databases[full]
+
+    def bus(self, user: str) -> Bus:
+        """The bus under this user name (`placet-runner`, ...), one per name."""
+        if user not in self._buses:
+            self._buses[user] = self._make_bus(user)
+        return self._buses[user]
+
+    async def open(self) -> None:
+        """Open every database and bus that is not open yet.
+
+        Raises Unavailable naming the one that is away; call it again to go on from there.
+        """
+        parts: list[Database | Bus] = [*self._databases.values(), *self._buses.values()]
+        for part in parts:
+            if part not in self._opened:
+                await part.open()
+                self._opened.append(part)
+
+    async def check(self) -> list[str]:
+        """Why the servers behind this process can't be used now; [] when they can."""
+        probes = [d.ping() for d in self._databases.values()] + [
+            b.probe() for b in self._buses.values()
+        ]
+        found = await asyncio.gather(*(_reason(probe) for probe in probes))
+        lost = [reason for bus in self._buses.values() for reason in bus.ready()]
+        return list(dict.fromkeys([*lost, *(reason for reason in found if reason)]))
+
+    async def close(self) -> None:
+        """Close buses, then databases."""
+        for bus in self._buses.values():
+            await bus.close()
+        for database in self._databases.values():
+            await database.close()
+
+
+async def _reason(probe: Awaitable[None]) -> str:
+    try:
+        async with asyncio.timeout(_PROBE_WITHIN):
+            await probe
+    except TimeoutError:
+        return "a server did not reply in time"
+    except PlacetError as error:
+        return str(error)
+    return ""
+
+
+_PROBE_WITHIN = 3.0
+
+
+def from_settings(settings: Settings, clock: Clock | None = None) -> Platform:
+    """The platform that the settings describe. Raises SettingsError; opens nothing."""
+    clock = clock or SystemClock()
+    databases, buses = _databases(settings, clock), _buses(settings, clock)
+    return Platform(settings, databases=databases, buses=buses, clock=clock)
+
+
+def _databases(settings: Settings, clock: Clock) -> Databases:
+    if settings.mongo_url is not None:
+        from placet.store.mongo import MongoDatabase  # noqa: PLC0415 - Motor only where it is used
+
+        url = settings.mongo_url.get_secret_value()
+        return lambda name: MongoDatabase(url, name)
+    if settings.data is None:
+        raise SettingsError(
+            "PLACET_MONGO_URL or PLACET_DATA is missing: say where the databases are, MongoDB "
+            "(mongodb://...) or a folder for SQLite"
+        )
+    from placet.store.sqlite import SQLiteDatabase  # noqa: PLC0415 - as above
+
+    folder = settings.data
+    if str(folder) == ":memory:":
+        return lambda _: SQLiteDatabase(":memory:", clock=clock)
+    return lambda name: SQLiteDatabase(folder / f"{name}.sqlite", clock=clock)
+
+
+def _buses(settings: Settings, clock: Clock) -> Buses:
+    if settings.amqp_url is None:
+        from placet.bus.inprocess import Hub  # noqa: PLC0415 - only where it is used
+
+        return Hub(clock=clock).bus
+    from placet.bus.rabbit import RabbitBus  # noqa: PLC0415 - aio-pika only where it is used
+
+    template = settings.amqp_url.get_secret_value()
+
+    def make(user: str) -> Bus:
+        bus = RabbitBus(template.replace("{user}", user), clock=clock)
+        if bus.user != user:
+            raise SettingsError(
+                f"PLACET_AMQP_URL: this service connects as {user!r}; put that user in the URL, "
+                "or {user} in its place"
+            )
+        return bus
+
+    return make

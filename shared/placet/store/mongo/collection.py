@@ -1,0 +1,117 @@
+"""One collection for its callers; see `placet.store.port.Collection` for the promises."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import structlog
+from pymongo.errors import PyMongoError
+
+from placet.store.batches import Batches
+from placet.store.mongo.failures import translated
+from placet.store.mongo.statements import OPS, Write, clearing, insertion, update
+from placet.store.mongo.writer import Writer
+from placet.store.port import Document, Filter, Index, Sort, Update
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
+
+
+class MongoCollection:
+    """Groups calls that arrive together; updates, inserts, reads by `_id` and clears apart."""
+
+    def __init__(self, collection: Any, indexes: Sequence[Index], server: str) -> None:
+        self.indexes = tuple(indexes)
+        self.motor = collection
+        self._server = server
+        writer = Writer(collection, server)
+        self._updates: Batches[Write, Document | None] = Batches(writer.update)
+        self._inserts: Batches[Write, bool] = Batches(writer.insert)
+        self._clears: Batches[Write, None] = Batches(writer.clear)
+        self._gets: Batches[str, Document | None] = Batches(self._read)
+
+    async def get(self, id: str) -> Document | None:
+        """Return the document with this `_id`, or None."""
+        return await self._gets.submit(id)
+
+    async def get_many(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Return those of the documents that exist, by `_id`."""
+        wanted = list(dict.fromkeys(ids))
+        found = await asyncio.gather(*(self._gets.submit(id) for id in wanted))
+        return {id: each for id, each in zip(wanted, found, strict=True) if each is not None}
+
+    async def _read(self, ids: Sequence[str]) -> list[Document | None]:
+        cursor = self.motor.find({"_id": {"$in": list(set(ids))}}, {OPS: 0})
+        found = {each["_id"]: each for each in await self._reading(cursor.to_list(None))}
+        # Two callers of one document must not share it: each may change its own.
+        return [found.pop(id, None) if ids.count(id) == 1 else _copy(found.get(id)) for id in ids]
+
+    async def _reading(self, reading: Awaitable[T]) -> T:
+        try:
+            return await reading
+        except PyMongoError as error:
+            raise translated(self._server, error) from error
+
+    async def find(
+        self,
+        where: Filter,
+        *,
+        sort: Sort = (),
+        limit: int = 100,
+        fields: Sequence[str] | None = None,
+    ) -> list[Document]:
+        """Return at most `limit` documents that match."""
+        if limit <= 0:
+            return []
+        shown = {OPS: 0} if fields is None else dict.fromkeys(["_id", *fields], 1)
+        cursor = self.motor.find(where, shown, limit=limit, sort=list(sort) or None)
+        return await self._reading(cursor.to_list(limit))
+
+    async def insert(self, document: Document) -> bool:
+        """Store a new document; False if its `_id` or a unique key is taken."""
+        write = insertion(document)
+        return await self._inserts.submit(write, size=write.size, key=write.id)
+
+    async def update(self, id: str, where: Filter, change: Update) -> Document | None:
+        """Change the document `id` in one write if it matches; return it as read after.
+
+        The image may include later writes of others: compare `lease.op` before going on.
+        """
+        write = update(id, where, change)
+        return await self._updates.submit(write, size=write.size, key=id)
+
+    async def clear(self, id: str, change: Update) -> None:
+        """Change the document `id` soon, with `w=1`; a failure is logged."""
+        write = clearing(id, change)
+        answer = self._clears.submit(write, size=write.size)
+        answer.add_done_callback(lambda done: _report(done, id))
+
+    async def delete(self, id: str, where: Filter) -> bool:
+        """Delete the document `id` if it matches; False if nothing matched."""
+        result = await self._reading(self.motor.delete_one({"_id": id, "$and": [where]}))
+        return bool(result.deleted_count)
+
+    async def count(self, where: Filter, *, limit: int) -> int:
+        """Count what matches, and stop at `limit`."""
+        if limit <= 0:
+            return 0
+        return await self._reading(self.motor.count_documents(where, limit=limit))
+
+    async def drain(self) -> None:
+        """Return when nothing of this collection is under way."""
+        for batches in (self._updates, self._inserts, self._clears, self._gets):
+            await batches.drain()
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _copy(each) for name, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value
+
+
+def _report(done: asyncio.Future[None], id: str) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        _log.warning("clear_failed", document=id, error=str(error))
