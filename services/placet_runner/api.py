@@ -124,7 +124,9 @@ def router(talk: Talk, clock: Clock, problems: Callable[[], list[str]]) -> APIRo
     async def tell(agent: str, body: MessageBody, who: Writer) -> Run:
         """Tell an agent something while it works."""
         own_id = derived_id("msg", who.namespace, who.id, body.id) if body.id else new_id("msg")
-        message = Message(id=own_id, text=body.text, sender=_on_behalf(who, body.user), mode=body.mode)
+        message = Message(
+            id=own_id, text=body.text, sender=_on_behalf(who, body.user), mode=body.mode
+        )
         image = await talk.tell(who.namespace, agent, message)
         return run_view(image.document)
 

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable
 
 from placet.bus.port import Ack, Delivery, Later, Reject, Settle
-from placet.messages.users import BROKER_USER, NOTIFIER_USER, RUNNER_USER
 from placet.domain.resolution import Resolution
 from placet.errors import Conflict, Invalid, NotFound, Unavailable
 from placet.messages import CommandName, RunCommand, decode
+from placet.messages.users import BROKER_USER, NOTIFIER_USER, RUNNER_USER
 from placet.process import logs
 from placet_runner.metrics import RunnerMetrics
 from placet_runner.usecases.replica import Replica
@@ -41,7 +41,10 @@ class RunnerConsumers:
         return Ack()
 
     async def _settle(
-        self, delivery: Delivery, senders: tuple[str, ...], handle: Callable[[bytes], Awaitable[None]]
+        self,
+        delivery: Delivery,
+        senders: tuple[str, ...],
+        handle: Callable[[bytes], Awaitable[None]],
     ) -> Settle:
         if delivery.user_id not in senders:
             return Reject(f"sent by {delivery.user_id!r}, not by {' or '.join(senders)}")
@@ -70,4 +73,3 @@ class RunnerConsumers:
 
     async def _resolution(self, body: bytes) -> None:
         await self._replica.take_answer(decode(Resolution, body))
-

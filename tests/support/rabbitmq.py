@@ -1,7 +1,8 @@
 """A private RabbitMQ for the tests: own ports, own directory, ended by pid. It fails, it never skips.
 
-`PLACET_TEST_AMQP_URL` (an administrator's URL) makes the tests use a server that is there already;
-cases that kill or wipe the server need the private one and say so.
+`PLACET_TEST_AMQP_URL` (`amqp://HOST:PORT/`) makes the tests use a server that is there already and
+has the `USERS` below, with their permissions and the password `WORD`. Tests that stop, kill or wipe
+the server start a private one all the same.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import aio_pika
 import pytest
+from yarl import URL
 
 from placet.testing.bus_cases import TEST_TOPOLOGY
 
@@ -280,7 +282,8 @@ def amqp_urls(request: pytest.FixtureRequest) -> dict[str, str]:
     """A URL for each test user, on the private server or on that of PLACET_TEST_AMQP_URL."""
     given = os.environ.get(ENV_URL)
     if given:
-        return dict.fromkeys(USERS, given)
+        place = URL(given)
+        return {user: str(place.with_user(user).with_password(WORD)) for user in USERS}
     server: RabbitServer = request.getfixturevalue("rabbitmq")
     return {user: server.url(user) for user in USERS}
 

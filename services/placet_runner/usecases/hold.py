@@ -72,7 +72,8 @@ class Hand:
 class Holder:
     """One run in the hands of this replica.
 
-    Only facts that happened are in `pending` and `state`; what is proposed (a question, a start, the end) is applied once its write has matched.
+    Only facts that happened are in `pending` and `state`; what is proposed (a question, a start,
+    the end) is applied once its write has matched.
     """
 
     hand: Hand

@@ -84,7 +84,7 @@ class Agent:
         except ValueError:
             words = ", ".join(ToolRisk)
             raise DefinitionError(
-                f"agent {self.name}: approval_required_risk {self.approval_required_risk!r} is none of {words}"
+                f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
         _ = self.toolbox, self.resolved_model
 

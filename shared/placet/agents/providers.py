@@ -94,7 +94,7 @@ class ProviderModel:
 def _transient(error: Exception) -> bool:
     status = getattr(error, "status_code", None)
     if status is not None:
-        return status in (408, 409, 425, 429) or status >= 500  # noqa: PLR2004
+        return status in (408, 409, 425, 429) or status >= 500
     return type(error).__name__ in (
         "ModelConnectionError",
         "ModelTimeoutError",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -18,7 +18,13 @@ from placet.errors import SettingsError
 
 S = TypeVar("S", bound="Settings")
 
-Names = Annotated[tuple[str, ...], NoDecode]
+
+def _split(value: Any) -> Any:
+    words = value.split(",") if isinstance(value, str) else value
+    return tuple(word.strip() for word in words if word.strip())
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Several words: a list in TOML, separated by commas in the environment."""
 
 
@@ -53,12 +59,6 @@ class Settings(BaseSettings):
     drain_seconds: float = Field(default=10.0, ge=0, le=3600)
     """How long open requests may take after SIGTERM."""
 
-    @field_validator("allowed_hosts", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        words = value.split(",") if isinstance(value, str) else value
-        return tuple(word.strip() for word in words if word.strip())
-
     @field_validator("amqp_url")
     @classmethod
     def _amqp(cls, value: SecretStr | None) -> SecretStr | None:
@@ -76,7 +76,7 @@ class Settings(BaseSettings):
         return value
 
     @classmethod
-    def settings_customise_sources(  # noqa: PLR0917 - pydantic-settings calls it so
+    def settings_customise_sources(
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,

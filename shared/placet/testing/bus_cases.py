@@ -3,7 +3,7 @@
 `make_bus(user)` returns an open bus for that user on `TEST_TOPOLOGY`; every bus of one test reaches
 the same queues, which are empty at its start. The fixture closes them.
 """
-# ruff: noqa: D102, S101, PLR2004, ASYNC110, PT012
+# ruff: noqa: D102, S101, ASYNC110, PT012
 # Cases are tests: their names are sentences, they assert, and they poll a bus that is a black box.
 
 import asyncio

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 FOLD_AT = 1200
 SHOWN_OF_FOLDED = 300
+LINES_OF_FOLDED = 8
 ONE_LINE = 110
 _BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _SELECTORS = (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), *range(0x180B, 0x180E))
@@ -45,12 +46,17 @@ def value(content: Any) -> Markup:
         '<span class="more">{} characters, {} lines, sha256 {} &mdash; show all</span></summary>'
         '<pre class="value">{}</pre></details>'
     ).format(
-        visible(text[:SHOWN_OF_FOLDED]) + Markup("&hellip;"),
+        visible(_beginning(text)) + Markup("&hellip;"),
         f"{len(text):,}",
         f"{text.count(chr(10)) + 1:,}",
         digest[:16],
         visible(text),
     )
+
+
+def _beginning(text: str) -> str:
+    lines = text[:SHOWN_OF_FOLDED].split("\n")
+    return "\n".join(lines[:LINES_OF_FOLDED])
 
 
 def kind_of(content: Any) -> str:

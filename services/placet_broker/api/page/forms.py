@@ -70,8 +70,7 @@ def _approval(form: FormData) -> Any:
     decision = _text(form, "decision")
     if decision == "skipped":
         return {"decision": "skipped"}
-    content = {"decision": decision, "scope": _text(form, "scope") or "once"}
-    return content if decision == "approved" else None
+    return {"decision": decision, "scope": _text(form, "scope") or "once"}
 
 
 def _review(form: FormData) -> dict[str, Any]:

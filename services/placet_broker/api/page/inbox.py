@@ -7,6 +7,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from placet.clock import Clock
+from placet.domain.interaction import FormRequest, UrlRequest
 from placet.errors import Conflict, Invalid, NotAllowed, NotFound, PlacetError, Unauthenticated
 from placet.process.access import SESSION_COOKIE, authenticate
 from placet.process.auth import Caller, check_nonce, nonce_of
@@ -15,6 +16,7 @@ from placet_broker import ports
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.page import appearance, forms, markdown, views
 from placet_broker.api.page.pages import moved, page, stylesheet
+from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
 from placet_broker.usecases.answer_input import Submission
@@ -125,6 +127,8 @@ async def _detail(
 ) -> Response:
     asked = record.request()
     now = _clock(request).now()
+    errors = _by_field(error)
+    typed = forms.kept(form) if form is not None else {}
     return page(
         "detail.html",
         status=status_of(error) if error else 200,
@@ -135,12 +139,24 @@ async def _detail(
         arguments=views.arguments(asked),
         body=await markdown.rendered(asked.body) if asked.body else None,
         context=views.context(asked),
-        host=appearance.host_note(asked.url) if asked.kind == "url" else "",
+        host=appearance.host_note(asked.url) if isinstance(asked, UrlRequest) else "",
+        barred=_barred(record, who),
         error=str(error) if error else "",
-        errors=_by_field(error),
-        typed=forms.kept(form) if form is not None else {},
+        errors=errors,
+        problems=error.errors if isinstance(error, Invalid) else (),
+        typed=typed,
+        fields=views.fields(asked.form, typed, errors) if isinstance(asked, FormRequest) else [],
         outcome=_outcome(record),
     )
+
+
+def _barred(record: Record, who: Caller) -> str:
+    """Why this person may not answer, known before they try; empty if they may."""
+    try:
+        answering.answerer(record, who, None)
+    except PlacetError as error:
+        return str(error)
+    return ""
 
 
 def _outcome(record: Record) -> Any:
@@ -172,12 +188,16 @@ async def _person(request: Request) -> Caller:
 
 
 def _refusal(error: PlacetError) -> Response:
-    titles = {Unauthenticated: "Please log in", NotFound: "Not here", NotAllowed: "Not allowed"}
+    titles: dict[type[PlacetError], str] = {
+        Unauthenticated: "Please log in",
+        NotFound: "Not here",
+        NotAllowed: "Not allowed",
+    }
     title = titles.get(type(error), "That did not work")
     return page("refusal.html", status=status_of(error), title=title, detail=str(error))
 
 
-def _frame(request: Request, who: Caller) -> dict[str, str]:
+def _frame(request: Request, who: Caller) -> dict[str, Any]:
     nonce = nonce_of(request.cookies.get(SESSION_COOKIE, ""))
     return {"person": who.id, "namespace": who.namespace, "nonce": nonce}
 

@@ -11,9 +11,10 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 LONGEST = 65_536
-_TAGS = frozenset(
-    ["a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "small", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"]
-)
+_TAGS = {
+    "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
+    "ol", "p", "pre", "s", "small", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
 
 
 async def rendered(text: str) -> Markup:
@@ -27,7 +28,7 @@ def _render(text: str) -> Markup:
     html = _reader().render(text)
     clean = nh3.clean(
         html,
-        tags=set(_TAGS),
+        tags=_TAGS,
         attributes={"a": {"href"}},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",

@@ -57,6 +57,67 @@ class Argument:
     value: Markup
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a form as it is drawn: `control` is select, checks, or an input's type."""
+
+    name: str
+    label: Markup
+    description: Markup
+    required: bool
+    control: str
+    options: tuple[tuple[str, str], ...]
+    """What is sent, and what is shown."""
+    given: tuple[str, ...]
+    error: str
+
+
+def fields(
+    schema: dict[str, Any], typed: dict[str, list[str]], errors: dict[str, str]
+) -> list[Field]:
+    """The fields of a form, with what was typed, or their defaults before anything was."""
+    required = schema.get("required", [])
+    return [
+        Field(
+            name=f"f_{name}",
+            label=appearance.visible(str(field.get("title") or name)),
+            description=appearance.visible(str(field.get("description") or "")),
+            required=name in required,
+            control=_control(field),
+            options=_options(field),
+            given=tuple(typed.get(f"f_{name}", []) if typed else _default(field)),
+            error=errors.get(name, ""),
+        )
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _control(field: dict[str, Any]) -> str:
+    kind = field.get("type", "string")
+    if kind == "array":
+        return "checks"
+    if "enum" in field or kind == "boolean":
+        return "select"
+    inputs = {"email": "email", "date": "date", "uri": "url"}
+    return "text" if kind != "string" else inputs.get(field.get("format", ""), "text")
+
+
+def _options(field: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    if field.get("type") == "boolean" and "enum" not in field:
+        return (("true", "yes"), ("false", "no"))
+    enum = field.get("enum") or field.get("items", {}).get("enum") or []
+    return tuple((str(option), str(option)) for option in enum)
+
+
+def _default(field: dict[str, Any]) -> list[str]:
+    default = field.get("default")
+    if isinstance(default, list):
+        return [str(item) for item in default]
+    if isinstance(default, bool):
+        return [str(default).lower()]
+    return [] if default is None else [str(default)]
+
+
 def row(record: Record, now: datetime) -> Row:
     """A line of the list."""
     request = record.request()
@@ -88,7 +149,7 @@ def arguments(request: InteractionRequest) -> list[Argument]:
 def asker(record: Record, request: InteractionRequest) -> str:
     """Who asked: an agent's path where the runner asked, else the verified identity."""
     if record.from_runner:
-        return " › ".join(request.path) or request.agent_id or "an agent"
+        return " / ".join(request.path) or request.agent_id or "an agent"
     return record.publisher
 
 

@@ -1,0 +1,147 @@
+"""`placet respond`: list what waits, or answer one input by its id."""
+
+import json as jsonlib
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter, validators
+
+from placet.cli.exits import Exit
+from placet.cli.output import how_to_answer, inputs_table, notes, out, print_json, safe
+from placet.cli.runs import Json, acting_user
+from placet.client import AsyncClient, Input
+from placet.domain.answer import Action
+from placet.errors import Conflict, Invalid, NotFound
+
+_DECISION = Group("Decision", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
+_SCOPE = Group("Scope", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
+_FULL_ID = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the person typed."""
+
+    text: str | None = None
+    content: str | None = None
+    choice: int | None = None
+    approve: bool = False
+    deny: bool = False
+    reason: str | None = None
+    scope: str | None = None
+
+    def answer(self, kind: str) -> tuple[Action, Any]:
+        """The action and content to send; what can't be meant is refused before anything is sent."""
+        approval = kind == "tool_approval"
+        if self.deny:
+            return Action.DECLINE, self.reason if approval else None
+        if self.approve:
+            if kind not in ("tool_approval", "confirm", "url"):
+                raise Invalid(f"--approve does not answer a {kind}")
+            return Action.ACCEPT, self._approval() if approval else True
+        if self.choice is not None:
+            return Action.ACCEPT, _printed_option(self.choice) if approval else self.choice
+        if self.content is not None:
+            return Action.ACCEPT, _parsed(self.content)
+        if self.text is None:
+            raise Invalid("say the answer: a text, --choice, --approve, --deny or --content")
+        return Action.ACCEPT, self.text
+
+    def _approval(self) -> dict[str, Any]:
+        content = {"decision": "approved", "scope": self.scope or "once"}
+        return content | ({"reason": self.reason} if self.reason else {})
+
+
+async def respond(  # noqa: PLR0913 - each is a flag that people type
+    id: str | None = None,
+    text: str | None = None,
+    *,
+    choice: Annotated[
+        int | None, Parameter(group=_DECISION, help="The option's index, from 0.")
+    ] = None,
+    approve: Annotated[bool, Parameter(group=_DECISION, negative="", help="Yes.")] = False,
+    deny: Annotated[
+        bool, Parameter(group=_DECISION, negative="", help="No; declines any kind.")
+    ] = False,
+    content: Annotated[str | None, Parameter(group=_DECISION, help="The answer as JSON.")] = None,
+    reason: Annotated[str | None, Parameter(help="Why; the model is told.")] = None,
+    stage: Annotated[
+        bool, Parameter(group=_SCOPE, negative="", help="And later calls in this stage.")
+    ] = False,
+    session: Annotated[
+        bool, Parameter(group=_SCOPE, negative="", help="And later calls in this run.")
+    ] = False,
+    from_: Annotated[
+        str | None, Parameter(name="--from", help="Who answers; PLACET_USER otherwise.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List what waits for a person, or answer one input.
+
+    Exits with 5 if it was settled otherwise, 4 if you may not, 3 if there is no such input.
+    """
+    async with AsyncClient() as client:
+        if id is None:
+            return _listed(await client.inbox("pending"), json)
+        scope = "stage" if stage else "run" if session else None
+        wish = Wish(text, content, choice, approve, deny, reason, scope)
+        target = await _find(client, id)
+        action, value = wish.answer(target.kind.value)
+        digest = target.value.request.digest or None
+        try:
+            settled = await target.settle(action, value, from_=acting_user(from_), digest=digest)
+        except Conflict as error:
+            _show_conflict(error, json)
+            return Exit.CONFLICT
+    if json:
+        print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
+    else:
+        notes.print(f"{settled.id} is {settled.state}")
+    return Exit.OK
+
+
+def _listed(inputs: list[Input], json: bool) -> int:
+    if json:
+        print_json([each.value.model_dump(mode="json") for each in inputs])
+    elif inputs:
+        out.print(inputs_table(inputs))
+        notes.print(f"[dim]{how_to_answer(inputs[0])}[/]")
+    else:
+        notes.print("nothing waits")
+    return Exit.OK
+
+
+async def _find(client: AsyncClient, id: str) -> Input:
+    """By the whole id, or the beginning of exactly one that waits."""
+    if len(id) >= _FULL_ID:
+        return await client.input(id)
+    found = [each for each in await client.inbox("pending") if each.id.startswith(id)]
+    if len(found) != 1:
+        raise NotFound(f"{len(found)} waiting inputs begin with {id!r}; give the whole id")
+    return found[0]
+
+
+def _show_conflict(error: Conflict, json: bool) -> None:
+    settled = error.body.get("input") or {}
+    if json:
+        print_json(
+            {
+                "answered": False,
+                "problem": {"code": error.reason, "detail": str(error)},
+                "input": settled,
+            }
+        )
+        return
+    notes.print(f"[red]not taken:[/] {safe(error)}")
+
+
+def _printed_option(choice: int) -> dict[str, Any]:
+    """An approval's printed options: 0 is once; anything else is not offered yet, and denies."""
+    return {"decision": "approved", "scope": "once"} if choice == 0 else {"decision": "denied"}
+
+
+def _parsed(content: str) -> Any:
+    try:
+        return jsonlib.loads(content)
+    except ValueError as error:
+        raise Invalid(f"--content is no JSON: {error}") from error

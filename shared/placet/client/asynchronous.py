@@ -1,0 +1,271 @@
+"""The async SDK. Every object is a value with the client that fetched it."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, Self
+
+from placet.client.transport import Transport
+from placet.domain.answer import Action
+from placet.domain.interaction import Kind
+from placet.domain.resolution import Input as InputValue
+from placet.domain.resolution import Resolution
+from placet.domain.run import Message, Problem, RunStatus
+from placet.domain.run import Run as RunValue
+
+WAIT = 25.0
+"""Seconds that one request for a run waits for it to stand still; then it is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One question to a person, with the ways to answer it."""
+
+    value: InputValue
+    _client: "AsyncClient"
+
+    @property
+    def id(self) -> str:
+        """`inp_` + 32 hex digits."""
+        return self.value.id
+
+    @property
+    def kind(self) -> Kind:
+        """What is asked."""
+        return self.value.request.kind
+
+    @property
+    def message(self) -> str:
+        """The question."""
+        return self.value.request.message
+
+    @property
+    def state(self) -> str:
+        """`pending`, or how it ended."""
+        return self.value.state
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """How it ended: what, who, when; None while it is pending."""
+        return self.value.resolution
+
+    async def settle(
+        self,
+        action: Action | str = Action.ACCEPT,
+        content: Any = None,
+        *,
+        from_: str | None = None,
+        digest: str | None = None,
+    ) -> "Input":
+        """Accept, decline or cancel, and get the settled input. The same outcome twice is fine.
+
+        Raises:
+            Invalid: the content does not fit; `errors` lists the fields.
+            NotAllowed: `from_` may not answer.
+            Conflict: it was settled otherwise; `body["input"]` says how, by whom and when.
+        """
+        body: dict[str, Any] = {"action": str(action)}
+        if content is not None:
+            body["content"] = content
+        if from_ is not None:
+            body["from"] = from_
+        if digest is not None:
+            body["digest"] = digest
+        settled = await self._client.transport.post(f"/v1/inputs/{self.id}", body)
+        return Input(InputValue.model_validate(settled), self._client)
+
+    async def answer(self, value: Any, *, from_: str | None = None) -> "Run":
+        """Answer, and wait for the run to go on: until it needs somebody again, or has ended.
+
+        Approvals and confirms take True or False, questions a label or text, forms an object.
+        Raises as `settle` does.
+        """
+        await self.settle(Action.ACCEPT, value, from_=from_)
+        return await self._resumed()
+
+    async def decline(self, reason: str | None = None, *, from_: str | None = None) -> "Run":
+        """Decline any input; an approval takes a reason. Returns the run as `answer` does."""
+        await self.settle(Action.DECLINE, reason, from_=from_)
+        return await self._resumed()
+
+    async def cancel(self, *, from_: str | None = None) -> "Run":
+        """Cancel the question. Returns the run as `answer` does."""
+        await self.settle(Action.CANCEL, from_=from_)
+        return await self._resumed()
+
+    async def _resumed(self) -> "Run":
+        return await self._client.runs.wait(self.value.request.run_id, settled=self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as it stood when it was fetched."""
+
+    value: RunValue
+    _client: "AsyncClient"
+
+    @property
+    def id(self) -> str:
+        """`run_` + 32 hex digits."""
+        return self.value.id
+
+    @property
+    def agent_id(self) -> str:
+        """The agent that it is a turn of."""
+        return self.value.agent_id
+
+    @property
+    def status(self) -> RunStatus:
+        """`queued`, `running`, `input_required`, `completed`, `failed`, `cancelled`."""
+        return self.value.status
+
+    @property
+    def text(self) -> str | None:
+        """What the agent said, once completed."""
+        return self.value.text
+
+    @property
+    def error(self) -> Problem | None:
+        """Why it failed."""
+        return self.value.error
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """What waits for a person, oldest first."""
+        return tuple(Input(value, self._client) for value in self.value.inputs)
+
+    @property
+    def undelivered(self) -> tuple[Message, ...]:
+        """Messages that nobody read before the end."""
+        return self.value.undelivered
+
+    async def refresh(self) -> "Run":
+        """The run as it stands now."""
+        return await self._client.runs.get(self.id)
+
+    async def wait(self) -> "Run":
+        """The run once it needs somebody, or has ended."""
+        return await self._client.runs.wait(self.id)
+
+    async def abort(self) -> "Run":
+        """End it at once."""
+        return self._client.run_from(await self._client.transport.post(f"/v1/runs/{self.id}/abort"))
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A definition by its name, or an agent by its id."""
+
+    name: str
+    _client: "AsyncClient"
+
+    async def start(self, text: str, *, user: str | None = None, key: str | None = None) -> Run:
+        """Start a run and return at once. The same `key` is the same run."""
+        body: dict[str, Any] = {"input": text} | ({"user": user} if user else {})
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        path = f"/v1/agents/{self.name}/runs"
+        return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
+
+    async def run(self, text: str, *, user: str | None = None, key: str | None = None) -> Run:
+        """Start a run and wait until it needs somebody, or has ended."""
+        return await (await self.start(text, user=user, key=key)).wait()
+
+    async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:
+        """Tell it something while it works. `mode="queue"` keeps what waits for an answer."""
+        body = {"text": text, "mode": mode} | ({"user": user} if user else {})
+        return self._client.run_from(
+            await self._client.transport.post(f"/v1/agents/{self.name}/messages", body)
+        )
+
+    async def pending_inputs(self) -> list[Input]:
+        """What waits for a person."""
+        return await self._client.list_inputs(f"/v1/agents/{self.name}/inputs", "pending")
+
+    async def abort(self) -> Run:
+        """End its current run at once; what waits is cancelled."""
+        return self._client.run_from(
+            await self._client.transport.post(f"/v1/agents/{self.name}/abort")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of the credential's namespace."""
+
+    _client: "AsyncClient"
+
+    async def get(self, run_id: str) -> Run:
+        """One run as it stands now. Raises NotFound."""
+        return self._client.run_from(await self._client.transport.get(f"/v1/runs/{run_id}"))
+
+    async def journal(self, run_id: str) -> list[dict[str, Any]]:
+        """Every finished step of a run, oldest first."""
+        found = await self._client.transport.get(f"/v1/runs/{run_id}", journal=True)
+        return list(found["journal"])
+
+    async def list(
+        self, *, status: str | None = None, agent: str | None = None, limit: int = 50
+    ) -> list[Run]:
+        """The newest runs."""
+        page = await self._client.transport.get("/v1/runs", status=status, agent=agent, limit=limit)
+        return [self._client.run_from(item) for item in page["items"]]
+
+    async def wait(self, run_id: str, *, settled: str | None = None) -> Run:
+        """A run once it stands still and, if `settled` is given, has taken up that input."""
+        while True:
+            found = await self._client.transport.get(
+                f"/v1/runs/{run_id}", wait=WAIT, settled=settled
+            )
+            run = self._client.run_from(found)
+            waiting = {value.id for value in run.value.inputs}
+            if run.status not in (RunStatus.QUEUED, RunStatus.RUNNING) and settled not in waiting:
+                return run
+
+
+class AsyncClient:
+    """Placet from Python. Use as `async with AsyncClient() as client:`.
+
+    Takes what `Transport` takes: `url` and `key`, or `PLACET_URL` and `PLACET_KEY`.
+    """
+
+    def __init__(self, url: str | None = None, key: str | None = None, **parts: Any) -> None:
+        self.transport = Transport(url, key, **parts)
+
+    def agent(self, name: str) -> Agent:
+        """A definition by its name, or an agent by its id."""
+        return Agent(name, self)
+
+    @property
+    def runs(self) -> Runs:
+        """Get, list, wait for runs."""
+        return Runs(self)
+
+    async def input(self, input_id: str) -> Input:
+        """One input by its id. Raises NotFound."""
+        return self.input_from(await self.transport.get(f"/v1/inputs/{input_id}"))
+
+    async def inbox(self, state: str | None = "pending", *, limit: int = 100) -> list[Input]:
+        """Inputs across all agents, newest first; `None` for every state."""
+        return await self.list_inputs("/v1/inputs", state, limit)
+
+    async def list_inputs(self, path: str, state: str | None, limit: int = 100) -> list[Input]:
+        """Inputs below a path."""
+        page = await self.transport.get(path, state=state, limit=limit)
+        return [self.input_from(item) for item in page["items"]]
+
+    def run_from(self, body: Any) -> Run:
+        """A run from its JSON."""
+        return Run(RunValue.model_validate(body), self)
+
+    def input_from(self, body: Any) -> Input:
+        """An input from its JSON."""
+        return Input(InputValue.model_validate(body), self)
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

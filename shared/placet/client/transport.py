@@ -1,0 +1,109 @@
+"""Requests to Placet's REST API, and its problems as our errors."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from placet.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    PlacetError,
+    SettingsError,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+
+DEFAULT_URL = "http://127.0.0.1:8300"
+_SIMPLE: Mapping[int, type[PlacetError]] = {
+    401: Unauthenticated,
+    403: NotAllowed,
+    404: NotFound,
+    413: TooLarge,
+}
+
+
+class Transport:
+    """One connection pool to one Placet.
+
+    Args:
+        url: scheme, host and port; `PLACET_URL` or http://127.0.0.1:8300 otherwise.
+        key: an API key; `PLACET_KEY` otherwise.
+
+    Raises:
+        SettingsError: there is no key.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        key = key or os.environ.get("PLACET_KEY")
+        if not key:
+            raise SettingsError(
+                "PLACET_KEY is missing: an API key (plc_...); `placet dev` prints one"
+            )
+        self.url = (url or os.environ.get("PLACET_URL") or DEFAULT_URL).rstrip("/")
+        self._http = httpx2.AsyncClient(
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=httpx2.Timeout(90.0, connect=5.0),
+            transport=transport,
+        )
+
+    async def get(self, path: str, **query: Any) -> Any:
+        """The JSON of a GET. Raises the errors of `placet.errors`."""
+        return await self._send(
+            "GET", path, params={k: v for k, v in query.items() if v is not None}
+        )
+
+    async def post(
+        self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
+    ) -> Any:
+        """The JSON of a POST. Raises the errors of `placet.errors`."""
+        return await self._send("POST", path, json=body, headers=dict(headers or {}))
+
+    async def delete(self, path: str) -> Any:
+        """The JSON of a DELETE. Raises the errors of `placet.errors`."""
+        return await self._send("DELETE", path)
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._http.aclose()
+
+    async def _send(self, method: str, path: str, **parts: Any) -> Any:
+        try:
+            response = await self._http.request(method, path, **parts)
+        except httpx2.TransportError as error:
+            raise Unavailable(f"Placet at {self.url} can't be reached: {error}") from error
+        if response.is_success:
+            return response.json() if response.content else None
+        raise problem(response)
+
+
+def problem(response: httpx2.Response) -> PlacetError:
+    """The error that a problem+json response tells of."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = {}
+    detail = str(body.get("detail") or body.get("title") or f"HTTP {response.status_code}")
+    status = response.status_code
+    if status == 409:
+        return Conflict(detail, code=str(body.get("code", "conflict")), body=body)
+    if status in (400, 422):
+        errors = [
+            FieldError(e.get("pointer", ""), e.get("detail", "")) for e in body.get("errors", [])
+        ]
+        return Invalid(detail, errors)
+    if status in (429, 502, 503, 504):
+        return Unavailable(detail)
+    return _SIMPLE.get(status, PlacetError)(detail)
