@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.mongod import some_mongo
+from tests.support.rabbitmq import amqp_urls, empty_queues, rabbitmq  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")

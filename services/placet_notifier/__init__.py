@@ -1,1 +1,1 @@
-"""Placet."""
+"""The notifier: keeps every event, tells webhooks, and streams to whoever listens."""

@@ -2,7 +2,7 @@
 
 import socket
 
-from placet.agents.loading import load_agents
+from placet.agents.loading import Loaded, load_agents
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -38,7 +38,10 @@ def build(platform: Platform) -> Service:
 class Runner:
     """The wired parts, and what starts and stops them."""
 
-    def __init__(self, platform: Platform, settings: RunnerSettings) -> None:
+    def __init__(
+        self, platform: Platform, settings: RunnerSettings, loaded: Loaded | None = None
+    ) -> None:
+        """Wire them. `loaded` stands in for what the settings would load."""
         self._settings = settings
         self._bus: Bus = platform.bus(USER)
         self._running: dict[str, Consumption] = {}
@@ -48,7 +51,7 @@ class Runner:
         self.runs = StoredRuns(collection, database.collection("journal"), lease=settings.lease)
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
-        self.loaded = load_agents(settings.agents)
+        self.loaded = loaded or load_agents(settings.agents)
         hand = Hand(
             runs=self.runs,
             post=self.relay.post,

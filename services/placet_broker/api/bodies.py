@@ -2,12 +2,14 @@
 
 from typing import Any, Literal, TypeVar
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from starlette.requests import Request
 
 from placet.domain.answer import Action
 from placet.domain.digest import strict_json
 from placet.domain.person import Person
+from placet.errors import Invalid
 from placet.messages.wire import unfit
 
 B = TypeVar("B", bound=BaseModel)
@@ -53,8 +55,13 @@ async def read(model: type[B], request: Request) -> B:
     Raises:
         Invalid: no JSON, a key twice, an unknown field, or one that does not fit; lists them.
     """
+    given = strict_json(await request.body())
     try:
-        return model.model_validate(strict_json(await request.body()))
+        # Half a character, or a number that no other program reads, can't be kept or passed on.
+        orjson.dumps(given)
+        return model.model_validate(given)
+    except TypeError as error:
+        raise Invalid(f"not readable as JSON: {error}") from error
     except ValidationError as error:
         raise unfit(error) from error
 

@@ -200,7 +200,7 @@ class StoredRuns:
                 "wake": False,
                 "seq": {"$add": ["$seq", 1]},
                 "journal": push("journal", [write_entry(entry)]),
-                "outbox": push("outbox", outbox),
+                "outbox": {"$concatArrays": [_NO_MORE_CALLS, literal(list(outbox))]},
                 "waiting": _closing_all_open("$waiting"),
             },
         )

@@ -108,9 +108,7 @@ class Talk:
         self.replica.cancel(image.id)
         self.metrics.ended(RunStatus.CANCELLED)
         closes = [close_entry(image.document, e, "cancelled") for e in image.open]
-        self.post(
-            image.id, [e for e in image.document["outbox"] if e["key"] not in ("start", "wake")]
-        )
+        self.post(image.id, image.document["outbox"])
         self.post(image.id, closes)
         return image
 

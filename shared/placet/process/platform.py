@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from fastapi import APIRouter
 
@@ -12,7 +13,7 @@ from placet.errors import PlacetError, SettingsError
 from placet.process.auth import Auth
 from placet.process.metrics import Metrics
 from placet.process.settings import Settings
-from placet.store.port import Database
+from placet.store import Database, open_database
 
 Databases = Callable[[str], Database]
 """By the full name of the database."""
@@ -119,22 +120,21 @@ def from_settings(settings: Settings, clock: Clock | None = None) -> Platform:
 
 
 def _databases(settings: Settings, clock: Clock) -> Databases:
-    if settings.mongo_url is not None:
-        from placet.store.mongo import MongoDatabase  # noqa: PLC0415 - Motor only where it is used
+    url = _store_url(settings)
+    return lambda name: open_database(url, name, clock=clock)
 
-        url = settings.mongo_url.get_secret_value()
-        return lambda name: MongoDatabase(url, name)
+
+def _store_url(settings: Settings) -> str:
+    if settings.mongo_url is not None:
+        return settings.mongo_url.get_secret_value()
     if settings.data is None:
         raise SettingsError(
             "PLACET_MONGO_URL or PLACET_DATA is missing: say where the databases are, MongoDB "
             "(mongodb://...) or a folder for SQLite"
         )
-    from placet.store.sqlite import SQLiteDatabase  # noqa: PLC0415 - as above
-
-    folder = settings.data
-    if str(folder) == ":memory:":
-        return lambda _: SQLiteDatabase(":memory:", clock=clock)
-    return lambda name: SQLiteDatabase(folder / f"{name}.sqlite", clock=clock)
+    if str(settings.data) == ":memory:":
+        return "sqlite://:memory:"
+    return f"sqlite://{quote(str(settings.data.resolve()))}"
 
 
 def _buses(settings: Settings, clock: Clock) -> Buses:

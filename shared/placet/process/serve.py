@@ -77,6 +77,11 @@ class Process:
         self._socket = _listen(platform)
         self._server = _Server(_config(self.app, platform))
 
+    @property
+    def url(self) -> str:
+        """Where it listens, from the moment it is made."""
+        return _url(self._socket)
+
     def ask_to_stop(self) -> None:
         """Begin to stop; `run` returns when it is done. A second call changes nothing."""
         self._stop.set()
@@ -105,10 +110,9 @@ class Process:
                 await self._platform.clock.sleep(pause)
         await self._start_services()
         self._waiting = []
-        url = _url(self._socket)
-        _log.info("started", url=url, services=[service.name for service in self._services])
+        _log.info("started", url=self.url, services=[service.name for service in self._services])
         if on_started is not None:
-            on_started(url)
+            on_started(self.url)
 
     async def _start_services(self) -> None:
         for service in self._services:

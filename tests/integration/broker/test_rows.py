@@ -53,7 +53,8 @@ async def test_b1_misses_where_the_id_exists_and_changes_nothing(still: Desk) ->
 async def test_b3_settles_a_pending_one_and_says_when_by_the_database(still: Desk) -> None:
     record = await opened(still)
     settled = await still.interactions.settle(record, YES)
-    assert settled is not None and settled.resolution is not None
+    assert settled is not None
+    assert settled.resolution is not None
     assert (settled.state, settled.rev) == ("answered", 1)
     assert settled.resolution.by == Person(id="alice")
     assert settled.resolution.at >= record.opened_at.replace(microsecond=0)
@@ -81,7 +82,8 @@ async def test_b3_keeps_an_answer_that_looks_like_a_field_as_it_is(still: Desk) 
     )
     settlement = Settlement(outcome, channel="$due", by=Person(id="$namespace"), answer_id="$$ROOT")
     settled = await still.interactions.settle(record, settlement)
-    assert settled is not None and settled.resolution is not None
+    assert settled is not None
+    assert settled.resolution is not None
     assert settled.resolution.outcome == outcome
     assert settled.resolution.by == Person(id="$namespace")
     assert (settled.resolution.channel, settled.resolution.answer_id) == ("$due", "$$ROOT")
@@ -90,7 +92,8 @@ async def test_b3_keeps_an_answer_that_looks_like_a_field_as_it_is(still: Desk) 
 async def test_b5_expires_after_the_deadline_with_no_decider(still: Desk) -> None:
     record = await opened(still, expires_at=past())
     expired = await still.interactions.expire(record)
-    assert expired is not None and expired.resolution is not None
+    assert expired is not None
+    assert expired.resolution is not None
     assert (expired.state, expired.resolution.by) == ("expired", None)
     assert expired.resolution.outcome.decision is None
 
@@ -107,7 +110,8 @@ async def test_b5_misses_before_the_deadline_without_one_and_once_settled(still:
 async def test_b6_closes_a_pending_one_even_past_its_deadline(still: Desk) -> None:
     record = await opened(still, expires_at=past())
     closed = await still.interactions.close(record, settling.closing("superseded"))
-    assert closed is not None and closed.state == "superseded"
+    assert closed is not None
+    assert closed.state == "superseded"
     assert "resolution" in {e["what"] for e in closed.outbox}
 
 
@@ -134,7 +138,8 @@ async def test_b6_leaves_a_tombstone_where_nothing_is_and_misses_where_something
 async def test_b7_appends_to_the_chain_and_misses_when_it_was_not_read(still: Desk) -> None:
     record = await opened(still)
     noted = await still.interactions.note(record, "seen", "alice")
-    assert noted is not None and noted.rev == 1
+    assert noted is not None
+    assert noted.rev == 1
     assert await still.interactions.note(record, "seen", "bob") is None
     assert [e["what"] for e in (await still.get(record.id)).history] == ["opened", "seen"]
 
@@ -153,7 +158,8 @@ async def test_b8_marks_a_settled_one_applied_and_misses_a_pending_one(still: De
     settled = await still.interactions.settle(record, YES)
     assert settled is not None
     applied = await still.interactions.mark_applied(settled)
-    assert applied is not None and applied.applied
+    assert applied is not None
+    assert applied.applied
     assert await still.interactions.mark_applied(settled) is None
 
 

@@ -1,0 +1,1 @@
+"""What the notifier decides, without I/O and without a clock."""

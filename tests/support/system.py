@@ -1,0 +1,96 @@
+"""All of Placet in the test's own process: real services, real REST, agents of the test's own."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+
+from placet import Agent
+from placet.agents.loading import Loaded
+from placet.bus.inprocess import Hub
+from placet.client import AsyncClient
+from placet.clock import SystemClock
+from placet.domain.run import RunStatus
+from placet.process.auth import ALL_SCOPES
+from placet.process.http import create_app
+from placet.process.platform import Buses, Databases, Platform
+from placet.process.settings import Settings, load
+from placet.store.sqlite import SQLiteDatabase
+from placet_broker.settings import BrokerSettings
+from placet_broker.wiring import Broker
+from placet_runner.ports import Image
+from placet_runner.settings import RunnerSettings
+from placet_runner.wiring import Runner
+from tests.support.eventually import eventually
+
+
+@dataclass
+class System:
+    """A running Placet."""
+
+    platform: Platform
+    runner: Runner
+    broker: Broker
+    client: AsyncClient
+    key: str
+
+    async def image(self, run_id: str) -> Image:
+        image = await self.runner.runs.get(run_id)
+        assert image is not None
+        return image
+
+    async def stands(self, run_id: str, status: RunStatus | str) -> Image:
+        """The run, once it has this status."""
+
+        async def look() -> Image | None:
+            image = await self.image(run_id)
+            return image if image.status == status else None
+
+        found: Image = await eventually(look)
+        return found
+
+    async def settled_outboxes(self, run_id: str) -> None:
+        """Wait until everything that the run had to say was said."""
+        await eventually(lambda: self._quiet(run_id))
+
+    async def _quiet(self, run_id: str) -> bool:
+        return not (await self.image(run_id)).document["outbox"]
+
+
+def in_memory() -> tuple[Databases, Buses]:
+    """SQLite in memory and the in-process bus."""
+    clock = SystemClock()
+    return lambda _: SQLiteDatabase(":memory:", clock=clock), Hub(clock=clock).bus
+
+
+@asynccontextmanager
+async def system(
+    agents: Sequence[Agent],
+    parts: tuple[Databases, Buses] | None = None,
+    *,
+    prepare: Callable[[Runner], None] | None = None,
+    **settings: float,
+) -> AsyncIterator[System]:
+    """A runner and a broker that have started. `prepare` sees the runner before it starts."""
+    databases, buses = parts or in_memory()
+    platform = Platform(load(Settings), databases=databases, buses=buses)
+    loaded = Loaded(agents={agent.name: agent for agent in agents})
+    runner = Runner(platform, load(RunnerSettings, **settings), loaded)
+    broker = Broker(platform, load(BrokerSettings))
+    await platform.open()
+    if prepare:
+        prepare(runner)
+    for each in (runner, broker):
+        await each.start()
+    app = create_app([runner.service, broker.service], platform)
+    key, _ = await platform.auth.create_key(
+        namespace="default", name="test", service="test", scopes=ALL_SCOPES
+    )
+    async with AsyncClient(
+        "http://127.0.0.1", key, transport=httpx2.ASGITransport(app=app)
+    ) as client:
+        yield System(platform, runner, broker, client, key)
+    for each in (runner, broker):
+        await each.stop()
+    await platform.close()
