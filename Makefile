@@ -64,7 +64,7 @@ imports: setup ## which part may import which
 
 .PHONY: contracts
 contracts: setup ## contracts/ is what the models say
-	@$(PY) -m placet.messages.export --check
+	@$(PY) -m placet.cli.contracts --check
 
 .PHONY: lock
 lock: setup ## pin the dependencies again after a change of pyproject.toml; ARGS=--upgrade for newer ones

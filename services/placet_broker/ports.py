@@ -90,3 +90,16 @@ class Outbox(Protocol):
 
     async def publish(self, message: Outgoing) -> None:
         """Publish one message. Raises as the bus does."""
+
+
+class Observer(Protocol):
+    """Who counts what happens; never fails."""
+
+    def opened(self, record: Record) -> None:
+        """A question was opened."""
+
+    def ended(self, record: Record) -> None:
+        """A question has ended."""
+
+    def answered(self, channel: str, outcome: str) -> None:
+        """An answer arrived: `settled`, `same`, or the code of the error."""

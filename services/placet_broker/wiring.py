@@ -1,6 +1,7 @@
 """Where the broker's parts meet."""
 
 from placet.bus.port import Bus, Consumption, Handler
+from placet.process.consuming import measured
 from placet.process.platform import Platform, Service
 from placet.process.settings import load
 from placet_broker import api, consumers
@@ -35,6 +36,7 @@ class Broker:
         self._prefetch = settings.broker_prefetch
         self._bus: Bus = platform.bus(USER)
         self._auth = platform.auth
+        self._registry = platform.metrics
         self._running: dict[str, Consumption] = {}
         self.interactions = StoredInteractions(platform.database("interactions"), platform.clock)
         self.metrics = BrokerMetrics(platform.metrics)
@@ -67,8 +69,9 @@ class Broker:
         """Begin to consume and to look for what is due. Raises Unavailable; call it again then."""
         for queue, handler in self._handlers().items():
             if queue not in self._running:
+                counted = measured(queue, handler, self._registry)
                 self._running[queue] = await self._bus.consume(
-                    queue, handler, prefetch=self._prefetch
+                    queue, counted, prefetch=self._prefetch
                 )
         self._timer.start()
 

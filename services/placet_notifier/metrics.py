@@ -12,7 +12,9 @@ class NotifierMetrics:
         self._stored = metrics.counter("events_stored", "Events stored, each once.")
         self._repeated = metrics.counter("events_repeated", "Events that were stored before.")
         self._redelivered = metrics.counter("redeliveries", "Messages seen before.", ("queue",))
-        self._tries = metrics.counter("webhook_attempts", "Tries, by what they brought.", ("outcome",))
+        self._tries = metrics.counter(
+            "webhook_attempts", "Tries, by what they brought.", ("outcome",)
+        )
         self._ended = metrics.counter("webhook_deliveries", "Deliveries over.", ("outcome",))
         self._took = metrics.histogram(
             "webhook_delivery_seconds", "How long one try took.", buckets=FAST

@@ -1,11 +1,11 @@
 """What the notifier needs from the outside."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
 from placet.messages import Event
-from placet_notifier.rules.delivery import Answer, Delivery, State, Verdict
+from placet_notifier.rules.delivery import Answer, Delivery, Due, State, Verdict
 from placet_notifier.rules.endpoint import Endpoint, Secret
 from placet_notifier.rules.filters import Entry
 
@@ -17,8 +17,8 @@ class EventLog(Protocol):
         """Store those that are not there yet; how many. A reader never sees n + 1 before n."""
         ...
 
-    async def after(self, namespace: str, number: int, *, limit: int) -> list[Entry]:
-        """The events behind `number`, in order; empty if there are none.
+    async def after(self, namespace: str, number: int) -> list[Entry]:
+        """A page of the events behind `number`, in order and without a gap; empty if there are none.
 
         The first is `number + 1` unless that is no longer kept.
         """
@@ -72,14 +72,12 @@ class Deliveries(Protocol):
         """One of this namespace."""
         ...
 
-    async def list(
-        self, endpoint_id: str, *, state: State | None, before: datetime | None, limit: int
-    ) -> list[Delivery]:
+    async def newest(self, endpoint_id: str, *, state: State | None, limit: int) -> list[Delivery]:
         """Those of an endpoint, the newest first."""
         ...
 
-    async def due(self, *, without: Sequence[str], limit: int) -> list[str]:
-        """Ids of what is to be tried now, the longest waiting first, not to these endpoints."""
+    async def due(self, *, without: Sequence[str], limit: int) -> list[Due]:
+        """What is to be tried now, the longest waiting first, not to these endpoints."""
         ...
 
     async def next_due(self, *, without: Sequence[str]) -> timedelta | None:

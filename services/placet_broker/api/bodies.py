@@ -15,6 +15,9 @@ from placet.messages.wire import unfit
 B = TypeVar("B", bound=BaseModel)
 
 
+_LONGEST_ID = 200
+
+
 class Body(BaseModel):
     """A body: frozen, nothing unknown in it."""
 
@@ -36,6 +39,14 @@ class AnswerBody(Body):
     @classmethod
     def _person(cls, value: Any) -> Any:
         return {"id": value} if isinstance(value, str) else value
+
+    @field_validator("named")
+    @classmethod
+    def _somebody(cls, value: Person | None) -> Person | None:
+        if value is not None and not 0 < len(value.id.strip()) <= _LONGEST_ID:
+            msg = f"an id has 1 to {_LONGEST_ID} characters"
+            raise ValueError(msg)
+        return value
 
 
 class KeyBody(Body):

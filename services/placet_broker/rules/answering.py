@@ -3,7 +3,7 @@
 from placet.domain.interaction import Kind
 from placet.domain.person import Person
 from placet.errors import FieldError, Invalid, NotAllowed, NotFound
-from placet.process.auth import Caller, Scope
+from placet.process.caller import Caller, Scope
 from placet_broker.rules.record import Record
 
 

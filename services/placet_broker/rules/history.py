@@ -3,23 +3,24 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from placet.domain.digest import canonical
+import orjson
+
+Entry = dict[str, str | None]
 
 
 def entry(
-    prev: str, what: str, at: datetime, *, by: str | None = None, **facts: Any
-) -> dict[str, Any]:
+    prev: str, what: str, at: datetime, *, by: str | None = None, **facts: str | None
+) -> Entry:
     """The next entry of a chain whose last hash is `prev` ("" for the first).
 
     `facts` are short strings, digests rather than content.
     """
-    body = {"what": what, "at": at.isoformat(), "by": by, **facts, "prev": prev}
+    body: Entry = {"what": what, "at": at.isoformat(), "by": by, **facts, "prev": prev}
     return {**body, "hash": _hash(body)}
 
 
-def flaws(history: Sequence[dict[str, Any]]) -> list[str]:
+def flaws(history: Sequence[Entry]) -> list[str]:
     """What is wrong with a chain, in sentences; [] if every entry follows from the one before."""
     found = []
     prev = ""
@@ -33,5 +34,7 @@ def flaws(history: Sequence[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _hash(body: dict[str, Any]) -> str:
-    return "sha256:" + hashlib.sha256(canonical(body)).hexdigest()
+def _hash(body: Entry) -> str:
+    # Strings and nulls only: sorted keys make it canonical.
+    text = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    return "sha256:" + hashlib.sha256(text).hexdigest()

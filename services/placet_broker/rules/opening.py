@@ -46,7 +46,7 @@ def prepared(
     full = request.with_digest()
     if request.digest and request.digest != full.digest:
         raise _unfit("/digest", "is not the digest of what is asked")
-    requested_at = _aware(request.requested_at)
+    requested_at = _aware(request.requested_at, "/requested_at")
     changes = {
         "namespace": namespace,
         "requested_at": requested_at,
@@ -119,12 +119,15 @@ def _deadline(
     request: InteractionRequest, *, now: datetime, default_life: timedelta | None
 ) -> datetime | None:
     if request.expires_at is not None:
-        return _aware(request.expires_at)
+        return _aware(request.expires_at, "/expires_at")
     return None if default_life is None else now + default_life
 
 
-def _aware(at: datetime) -> datetime:
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+def _aware(at: datetime, pointer: str) -> datetime:
+    try:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except OverflowError:
+        raise _unfit(pointer, "is outside the calendar") from None
 
 
 def _unfit(pointer: str, why: str) -> Invalid:

@@ -1,11 +1,11 @@
 """How an interaction ends: what is written when a person, the clock or the run settles it."""
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from placet.domain.answer import Outcome
-from placet.domain.digest import digest_of
 from placet.domain.interaction import Audience, InputState
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
@@ -48,9 +48,13 @@ def noted(record: Record, settlement: Settlement, at: datetime) -> dict[str, Any
         by=settlement.by.id if settlement.by else None,
         state=str(settlement.state),
         channel=settlement.channel,
-        outcome=digest_of(settlement.outcome.model_dump(mode="json")),
+        outcome=_digest(settlement.outcome),
         answer_id=settlement.answer_id,
     )
+
+
+def _digest(outcome: Outcome) -> str:
+    return "sha256:" + hashlib.sha256(outcome.model_dump_json().encode()).hexdigest()
 
 
 def tombstone(close: Close, now: datetime) -> Record:

@@ -7,10 +7,9 @@ from placet.domain.answer import Action, Outcome, reduce
 from placet.domain.person import Person
 from placet.errors import Conflict, NotAllowed, PlacetError, Unavailable
 from placet.ids import new_id
-from placet.process.auth import Caller
+from placet.process.caller import Caller
 from placet.process.crash import crash_point
-from placet_broker.metrics import BrokerMetrics
-from placet_broker.ports import Interactions, Outbox
+from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
@@ -47,7 +46,7 @@ class Answered:
 class AnswerInput:
     """B3: the first valid answer settles; the same again is fine; another learns how it ended."""
 
-    def __init__(self, interactions: Interactions, outbox: Outbox, metrics: BrokerMetrics) -> None:
+    def __init__(self, interactions: Interactions, outbox: Outbox, metrics: Observer) -> None:
         self._interactions = interactions
         self._outbox = outbox
         self._metrics = metrics

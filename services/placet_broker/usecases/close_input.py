@@ -3,10 +3,9 @@
 from placet.clock import Clock
 from placet.errors import Conflict, NotFound, Unavailable
 from placet.messages import Close
-from placet.process.auth import Caller
+from placet.process.caller import Caller
 from placet.process.crash import crash_point
-from placet_broker.metrics import BrokerMetrics
-from placet_broker.ports import Interactions, Outbox
+from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules import outgoing, settling
 from placet_broker.rules.record import RUNNER, Record
 
@@ -17,7 +16,7 @@ class CloseInput:
     """B6. An answer that came first stands; the confirmation is the resolution, whatever it says."""
 
     def __init__(
-        self, interactions: Interactions, outbox: Outbox, clock: Clock, metrics: BrokerMetrics
+        self, interactions: Interactions, outbox: Outbox, clock: Clock, metrics: Observer
     ) -> None:
         self._interactions = interactions
         self._outbox = outbox

@@ -6,8 +6,7 @@ from placet.clock import Clock
 from placet.domain.interaction import InteractionRequest
 from placet.errors import Conflict
 from placet.process.crash import crash_point
-from placet_broker.metrics import BrokerMetrics
-from placet_broker.ports import Interactions, Outbox
+from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules import opening, outgoing
 from placet_broker.rules.opening import Asker
 from placet_broker.rules.record import Address, Record
@@ -21,7 +20,7 @@ class OpenRequest:
         interactions: Interactions,
         outbox: Outbox,
         clock: Clock,
-        metrics: BrokerMetrics,
+        metrics: Observer,
         *,
         default_life: timedelta | None,
     ) -> None:

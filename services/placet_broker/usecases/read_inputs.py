@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from placet.process.auth import Caller, Scope
+from placet.process.caller import Caller, Scope
 from placet_broker.ports import Interactions, Query
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record

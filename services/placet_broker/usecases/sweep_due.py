@@ -1,8 +1,7 @@
 """The broker's clockwork: expires what nobody answered, publishes what was left behind."""
 
 from placet.process.crash import crash_point
-from placet_broker.metrics import BrokerMetrics
-from placet_broker.ports import Interactions, Outbox
+from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules.record import Record
 
 BATCH = 100
@@ -11,7 +10,7 @@ BATCH = 100
 class SweepDue:
     """B5 and the outbox sweep, for whatever is due. Several brokers at once are harmless."""
 
-    def __init__(self, interactions: Interactions, outbox: Outbox, metrics: BrokerMetrics) -> None:
+    def __init__(self, interactions: Interactions, outbox: Outbox, metrics: Observer) -> None:
         self._interactions = interactions
         self._outbox = outbox
         self._metrics = metrics

@@ -1,5 +1,7 @@
 """One event's way to one endpoint: when it is tried again, and when it is over."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -68,6 +70,14 @@ class Delivery:
             "last_status": self.last_status,
             "last_error": self.last_error,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A delivery to be tried now, and to which endpoint."""
+
+    id: str
+    endpoint_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +163,14 @@ def asked_for(retry_after: str | None, now: datetime) -> timedelta:
         return timedelta(0)
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(timedelta(0), until - now)
+
+
+def chosen(due: Sequence[Due], under_way: Mapping[str, int], most: int) -> list[str]:
+    """Ids of those that may start now, at most so many under way to one endpoint."""
+    counts = Counter(under_way)
+    ids: list[str] = []
+    for each in due:
+        if counts[each.endpoint_id] < most:
+            counts[each.endpoint_id] += 1
+            ids.append(each.id)
+    return ids

@@ -3,19 +3,20 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from placet.clock import Clock
 from placet.ids import new_id
 from placet.store.port import Database, Document, Index
-from placet_notifier.rules.delivery import PATIENCE, Answer, Delivery, State, Verdict
+from placet_notifier.rules.delivery import PATIENCE, Answer, Delivery, Due, State, Verdict
 
+EVER = datetime(1970, 1, 1, tzinfo=UTC)
 FIELDS = [field.name for field in fields(Delivery) if field.name not in {"id", "next_at"}]
 
 
 class StoredDeliveries:
-    """One document a delivery. While it waits it has `due`, with its endpoint beside it in one index."""
+    """One document a delivery. While it waits it has `due`, `due_for` and `since`."""
 
     def __init__(
         self, database: Database, clock: Clock, *, lease: timedelta, retention: timedelta
@@ -30,6 +31,7 @@ class StoredDeliveries:
                 Index((("due", 1), ("due_for", 1)), sparse=True),
                 Index((("endpoint_id", 1), ("created_at", -1))),
                 Index((("forget_at", 1),), sparse=True),
+                Index((("since", 1),), sparse=True),
             ],
         )
 
@@ -46,29 +48,25 @@ class StoredDeliveries:
         found = await self.collection.get(id)
         return _delivery(found) if found and found["namespace"] == namespace else None
 
-    async def list(
-        self, endpoint_id: str, *, state: State | None, before: datetime | None, limit: int
-    ) -> list[Delivery]:
+    async def newest(self, endpoint_id: str, *, state: State | None, limit: int) -> list[Delivery]:
         """Those of an endpoint, the newest first."""
         where: dict[str, Any] = {"endpoint_id": endpoint_id}
         if state is not None:
             where["state"] = state.value
-        if before is not None:
-            where["created_at"] = {"$lt": before}
         found = await self.collection.find(where, sort=[("created_at", -1)], limit=limit)
         return [_delivery(each) for each in found]
 
-    async def due(self, *, without: Sequence[str], limit: int) -> list[str]:
-        """Ids of what is to be tried now, the longest waiting first, not to these endpoints."""
+    async def due(self, *, without: Sequence[str], limit: int) -> list[Due]:
+        """What is to be tried now, the longest waiting first, not to these endpoints."""
         where = {"due": {"$lte": await self._database.now()}, **_not_for(without)}
         found = await self.collection.find(
-            where, sort=[("due", 1)], limit=limit, fields=["due"]
+            where, sort=[("due", 1)], limit=limit, fields=["due_for"]
         )
-        return [each["_id"] for each in found]
+        return [Due(each["_id"], each["due_for"]) for each in found]
 
     async def next_due(self, *, without: Sequence[str]) -> timedelta | None:
         """How long until the next is due; None if nothing waits."""
-        where = {"due": {"$ne": None}, **_not_for(without)}
+        where = {"due": {"$gt": EVER}, **_not_for(without)}
         found = await self.collection.find(where, sort=[("due", 1)], limit=1, fields=["due"])
         if not found:
             return None
@@ -110,12 +108,12 @@ class StoredDeliveries:
             due = {"$add": ["$$NOW", int(wait.total_seconds() * 1000)]}
             return [{"$set": {**brought, "due": due}}]
         ended = {**brought, "forget_at": self._clock.now() + self._retention}
-        return [{"$set": ended}, {"$unset": ["due", "due_for"]}]
+        return [{"$set": ended}, {"$unset": ["due", "due_for", "since"]}]
 
     async def again(self, delivery: Delivery) -> Delivery | None:
         """Try it once more, from now on for the whole time; None: it is no longer as it was read."""
         where = {"attempts": delivery.attempts, "state": delivery.state.value, "claim": None}
-        change = [
+        change: list[dict[str, Any]] = [
             {
                 "$set": {
                     "state": State.PENDING.value,
@@ -123,6 +121,7 @@ class StoredDeliveries:
                     "give_up_at": self._clock.now() + PATIENCE,
                     "due": "$$NOW",
                     "due_for": "$endpoint_id",
+                    "since": "$$NOW",
                 }
             },
             {"$unset": ["forget_at"]},
@@ -153,6 +152,7 @@ def _document(delivery: Delivery, due: datetime) -> Document:
         "state": delivery.state.value,
         "due": due,
         "due_for": delivery.endpoint_id,
+        "since": delivery.created_at,
     }
 
 

@@ -16,6 +16,8 @@ from placet.messages import Event, encode
 from placet.store.port import Database, Document, Index
 from placet_notifier.rules.filters import Entry
 
+PAGE = 10
+"""Chunks that are read at once."""
 REMEMBERED = 30.0
 """Seconds for which a replica trusts what it knows of a namespace's end; far below any retention."""
 _POSTPONED = timedelta(hours=1)
@@ -61,18 +63,15 @@ class StoredEvents:
                 self._remember(namespace, last + len(fresh))
                 return len(fresh)
 
-    async def after(self, namespace: str, number: int, *, limit: int) -> list[Entry]:
-        """The events behind `number`, in order."""
+    async def after(self, namespace: str, number: int) -> list[Entry]:
+        """A page of the events behind `number`, in order and without a gap."""
         where = {"namespace": namespace, "last": {"$gt": number}}
-        found = await self._chunks.find(where, sort=[("last", 1)], limit=20)
         entries: list[Entry] = []
-        for chunk in found:
+        for chunk in await self._chunks.find(where, sort=[("last", 1)], limit=PAGE):
             if entries and chunk["first"] != entries[-1].number + 1:
-                break  # one between was deleted while this was read; the next read says so
+                break  # one between was deleted while this was read; the next page says so
             entries += [entry for entry in _entries(chunk) if entry.number > number]
-            if len(entries) >= limit:
-                break
-        return entries[:limit]
+        return entries
 
     async def span(self, namespace: str) -> tuple[int, int]:
         """The oldest and the newest number that is kept; (1, 0) without any."""
@@ -106,7 +105,7 @@ class StoredEvents:
         known = self._tails.get(namespace)
         if known and self._clock.monotonic() - known.read_at < REMEMBERED:
             return known.last
-        newest = await self._end(namespace, -1)
+        newest = await self._end(namespace, -1, fields=None)
         if newest is None:
             return 0
         await self._mark([event["id"] for event in newest["events"]])
@@ -117,9 +116,11 @@ class StoredEvents:
     def _remember(self, namespace: str, last: int) -> None:
         self._tails[namespace] = _Tail(last, self._clock.monotonic())
 
-    async def _end(self, namespace: str, direction: int) -> Document | None:
+    async def _end(
+        self, namespace: str, direction: int, *, fields: Sequence[str] | None = ("first", "last")
+    ) -> Document | None:
         found = await self._chunks.find(
-            {"namespace": namespace}, sort=[("last", direction)], limit=1
+            {"namespace": namespace}, sort=[("last", direction)], limit=1, fields=fields
         )
         return found[0] if found else None
 

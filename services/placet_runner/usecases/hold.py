@@ -272,7 +272,6 @@ class Holder:
     ) -> bool:
         """R5, or R5b where something goes on meanwhile."""
         runs = self.hand.runs
-        crash_point("ask.writing")
         extra = [opened(request, call) for request, call in zip(requests, calls, strict=True)]
         asks = [waiting_entry(r, c.call.id) for r, c in zip(requests, calls, strict=True)]
         sent = [request_entry(request) for request in requests]
@@ -462,6 +461,8 @@ class Holder:
             outbox=outbox,
             fields={"steps": self.state.steps} | (fields or {}),
         )
+        if asks:
+            crash_point("ask.writing")
         image = await self._write(row, step, write)
         if image is None:
             return await self._missed()

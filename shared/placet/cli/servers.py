@@ -72,7 +72,7 @@ def dev(
     settings = load(Settings, data=data, port=port, host=host, mongo_url=None, amqp_url=None)
     logs.configure("warning" if settings.log_level == "info" else settings.log_level)
     platform = from_settings(settings)
-    run(builds("runner", "broker"), platform, _greeting(platform, data, who))
+    run(builds("runner", "broker", "notifier"), platform, _greeting(platform, data, who))
     return Exit.OK
 
 

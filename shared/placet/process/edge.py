@@ -40,7 +40,9 @@ class Edge:
 
         async def stamp(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+                stamped = MutableHeaders(scope=message)
+                stamped["X-Request-Id"] = request_id
+                stamped["X-Content-Type-Options"] = "nosniff"
             await send(message)
 
         with logs.bound_contextvars(request_id=request_id):

@@ -167,14 +167,23 @@ class GuardedClient:
     def __init__(self, *, allow_private: bool = False, resolve: Resolve | None = None) -> None:
         self._allow_private = allow_private
         self._own = SystemResolver() if resolve is None else None
-        chosen: Resolve = resolve or self._own  # type: ignore[assignment] # one of the two
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-        transport = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
-        # There is no public way to give httpx2 a backend; a test holds this one.
-        transport._pool._network_backend = GuardedBackend(chosen, allow_private=allow_private)
-        self._client = httpx2.AsyncClient(
-            transport=transport, trust_env=False, follow_redirects=False, timeout=None
-        )
+        self._resolve: Resolve = resolve or self._own  # type: ignore[assignment] # one of the two
+        self._made: httpx2.AsyncClient | None = None
+
+    @property
+    def _client(self) -> httpx2.AsyncClient:
+        """The client, made at its first use: reading the trusted certificates takes a while."""
+        if self._made is None:
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+            transport = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
+            # There is no public way to give httpx2 a backend; a test holds this one.
+            transport._pool._network_backend = GuardedBackend(
+                self._resolve, allow_private=self._allow_private
+            )
+            self._made = httpx2.AsyncClient(
+                transport=transport, trust_env=False, follow_redirects=False, timeout=None
+            )
+        return self._made
 
     def check(self, url: str) -> None:
         """Refuse early what can be told from the text; each connection is checked anyway.
@@ -219,7 +228,8 @@ class GuardedClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        if self._made is not None:
+            await self._made.aclose()
         if self._own is not None:
             self._own.close()
 

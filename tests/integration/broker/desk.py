@@ -174,7 +174,7 @@ def close_message(
     id: str, reason: str = "superseded", run_id: str = "run_1", digest: str = ""
 ) -> Outgoing:
     """A run's closing of a question."""
-    close = Close(input_id=id, run_id=run_id, reason=reason, digest=digest)  # type: ignore[arg-type]
+    close = Close(input_id=id, run_id=run_id, reason=reason, digest=digest)
     body = encode(close)
     return Outgoing("placet.requests", "close", name_of(close), body, new_id("evt"))
 

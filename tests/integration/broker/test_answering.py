@@ -135,7 +135,9 @@ async def test_an_answer_of_any_text_comes_back_as_it_was_given(desk: Desk) -> N
     text = '$lease\n\u202e\U0001f600 $$NOW {"$set": 1}'
     reply = await desk.answer(record.id, text, await desk.key("alice"))
     assert reply.status_code == 202
-    assert (await desk.get(record.id)).as_input().resolution.outcome.content == text
+    resolution = (await desk.get(record.id)).as_input().resolution
+    assert resolution is not None
+    assert resolution.outcome.content == text
 
 
 @pytest.mark.parametrize(
@@ -205,6 +207,7 @@ async def test_a_key_that_answers_for_others_must_say_for_whom(desk: Desk) -> No
         None, Scope.INPUTS_ANSWER, Scope.INPUTS_READ, Scope.ANSWER_AS, service="gateway"
     )
     assert (await desk.answer(record.id, True, gateway)).status_code == 400
+    assert (await desk.answer(record.id, True, gateway, **{"from": " "})).status_code == 400
     assert (await desk.answer(record.id, True, gateway, **{"from": "bob"})).status_code == 403
     person = {"id": "alice", "name": "Alice", "username": "al"}
     reply = await desk.answer(record.id, True, gateway, **{"from": person})
@@ -276,16 +279,36 @@ async def test_trap_20_an_answer_after_the_deadline_is_409_expired_and_expires_i
     assert (resolution.by, resolution.outcome.decision) == (None, None)
 
 
-async def test_ap_36_a_superseded_input_answers_409(desk: Desk) -> None:
+@pytest.mark.parametrize("reason", ["superseded", "withdrawn", "cancelled"])
+async def test_an_answer_to_what_is_no_longer_asked_is_409_and_says_how(
+    desk: Desk, reason: str
+) -> None:
+    """AP-34, AP-36: after an abort or a new message a late yes settles nothing."""
     record = await desk.ask()
-    await desk.runner.publish(close_message(record.id))
+    await desk.runner.publish(close_message(record.id, reason))
 
     async def closed() -> bool:
-        return (await desk.get(record.id)).state == "superseded"
+        return (await desk.get(record.id)).state == reason
 
     await eventually(closed)
     reply = await desk.answer(record.id, True, await desk.key("alice"))
-    assert (reply.status_code, reply.json()["input"]["state"]) == (409, "superseded")
+    assert (reply.status_code, reply.json()["input"]["state"]) == (409, reason)
+
+
+async def test_cp_10_an_answer_cannot_bring_another_call_along(desk: Desk) -> None:
+    """AP-11: and the digest is of the whole call, whatever a page shortens."""
+    record = await desk.ask()
+    alice = await desk.key("alice")
+    call = {"tool": "drop_database", "args": {"name": "production"}}
+    for body in (
+        {"content": True, "call": call},
+        {"content": {"decision": "approved", "args": {"name": "production"}}},
+        {"content": {"decision": "approved", "tool": "rm"}},
+    ):
+        reply = await desk.http.post(f"/v1/inputs/{record.id}", json=body, headers=alice)
+        assert reply.status_code == 400
+    assert (await desk.get(record.id)).pending
+    assert (await desk.answer("inp_" + "f" * 32, True, alice)).status_code == 404
 
 
 async def test_the_runner_hears_the_resolution_and_everybody_the_event_without_content(
@@ -322,7 +345,7 @@ async def test_the_list_shows_what_waits_oldest_first_page_by_page(desk: Desk) -
     asked = [(await desk.ask(run_id=f"run_{n}")).id for n in range(5)]
     alice = await desk.key("alice")
     found: list[str] = []
-    cursor = ""
+    cursor: str | None = ""
     while cursor is not None:
         params = {"state": "pending", "limit": "2", **({"cursor": cursor} if cursor else {})}
         page = (await desk.http.get("/v1/inputs", params=params, headers=alice)).json()

@@ -8,6 +8,7 @@ import pytest
 
 from placet.bus.port import Bus
 from placet.domain.interaction import ConfirmRequest
+from placet.errors import Unavailable
 from placet.ids import new_id
 from placet.process.auth import Scope
 from tests.integration.broker.desk import (
@@ -277,17 +278,27 @@ async def test_placets_own_services_cannot_answer(desk: Desk, user: str) -> None
     assert (await desk.get(record.id)).pending
 
 
-async def test_trap_23_an_answer_is_acked_after_its_write(desk: Desk) -> None:
-    """With the database away the message stays and settles later."""
+async def test_trap_23_an_answer_is_acked_after_its_write(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the database is away the message stays where it is; then it settles, once."""
     record = await desk.ask()
     service = await desk.map_user("checker", service="checker")
     queue = "placet.reply.checker.1"
     heard = await replies(service, queue)
-    await desk.platform.database("interactions").close()
+    away, settle = [1, 2, 3], desk.interactions.settle
+
+    async def flaky(*args: object) -> object:
+        if away:
+            away.pop()
+            raise Unavailable("MongoDB is away")
+        return await settle(*args)
+
+    monkeypatch.setattr(desk.interactions, "settle", flaky)
     await service.publish(answer_message(record.id, True, queue))
-    with anyio.move_on_after(0.3):
-        await eventually(lambda: heard.bodies)
-    assert heard.bodies == []
+    [reply] = await eventually(lambda: heard.bodies)
+    assert reply["outcome"]["content"] is True
+    assert away == []
     assert await dead(desk) == []
 
 
@@ -362,3 +373,25 @@ async def test_a_question_without_a_call_needs_no_id_either(desk: Desk) -> None:
     again = await desk.http.post("/v1/requests", content=asked, headers=billing)
     assert first.status_code == 202
     assert first.json()["id"] == again.json()["id"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"kind": "nope"}',
+        b'{"kind": "confirm"}',
+        b'{"kind": "confirm", "requested_at": "0001-01-01T00:00:00+14:00"}',
+        b'{"kind": "confirm", "requested_at": "9999-12-31T23:59:59-14:00"}',
+        b'{"kind": "confirm", "requested_at": "2026-11-30T00:00:00Z", "id": "inp_1"}',
+        b'{"kind": "url", "requested_at": "2026-11-30T00:00:00Z", "url": "http://x.example"}',
+    ],
+)
+async def test_a_request_that_cannot_be_is_400_with_the_fields(still: Desk, body: bytes) -> None:
+    billing = await still.key(None, Scope.RUNS_WRITE, service="billing")
+    reply = await still.http.post("/v1/requests", content=body, headers=billing)
+    assert reply.status_code == 400
+    assert reply.json()["errors"]

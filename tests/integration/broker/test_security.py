@@ -9,7 +9,8 @@ from placet.domain.interaction import Audience, FormRequest, FreeTextRequest
 from placet.ids import new_id
 from placet.process.access import SESSION_COOKIE, login_path
 from placet.process.auth import Scope, nonce_of
-from tests.integration.broker.desk import ORIGIN, Desk, past
+from tests.integration.broker.desk import ORIGIN, Desk, approval, past, request_message
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -143,7 +144,7 @@ async def test_a_page_answers_only_with_its_nonce_origin_and_what_was_shown(desk
     record = await desk.ask()
     session = await desk.session()
     yes = {"decision": "approved", "scope": "once"}
-    refused = [
+    refused: list[dict[str, Any]] = [
         {"nonce": "0" * 64},
         {"nonce": nonce_of("another session")},
         {"headers": {"Origin": "https://evil.example"}},
@@ -272,9 +273,13 @@ async def test_the_metrics_tell_what_waits(desk: Desk) -> None:
     await desk.ask()
     record = await desk.ask(call_id="call_2")
     await desk.answer(record.id, True, await desk.key("alice"))
+    await desk.runner.publish(request_message(approval(), body=b"nonsense"))
+    await eventually(desk.runner.dead)
     text = (await desk.http.get("/metrics")).text
     assert 'placet_interactions_pending{kind="tool_approval"} 1.0' in text
     assert 'placet_interactions_total{kind="tool_approval",outcome="approved"} 1.0' in text
     assert 'placet_answers_total{channel="rest",outcome="settled"} 1.0' in text
     assert "placet_interaction_oldest_pending_seconds" in text
+    dead = 'placet_messages_consumed_total{outcome="dead",queue="placet.broker.requests"} 1.0'
+    assert dead in text
     assert "_created" not in text

@@ -61,7 +61,7 @@ def client(platform: Platform) -> Client:
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    zip(RAISED, [400, 401, 403, 404, 409, 413, 503, 503, 409, 500], strict=True),
+    list(zip(RAISED, [400, 401, 403, 404, 409, 413, 503, 503, 409, 500], strict=True)),
 )
 async def test_each_error_has_its_status_and_one_shape(
     client: Client, name: str, status: int

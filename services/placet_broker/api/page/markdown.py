@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import nh3
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 LONGEST = 65_536
 _TAGS = {
@@ -25,6 +26,8 @@ async def rendered(text: str) -> Markup:
 def _render(text: str) -> Markup:
     if len(text) > LONGEST:
         return Markup('<pre class="value">{}</pre>').format(text)
+    import nh3  # noqa: PLC0415 - only where a body is shown: a process starts sooner without
+
     html = _reader().render(text)
     clean = nh3.clean(
         html,
@@ -36,14 +39,19 @@ def _render(text: str) -> Markup:
     return Markup(clean)  # noqa: S704 - cleaned the line above
 
 
-def _reader() -> MarkdownIt:
+def _reader() -> "MarkdownIt":
+    """A new one each time: its link finder keeps state, and renderings run in several threads."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
+
     reader = MarkdownIt("js-default", {"html": False, "linkify": True}).enable("linkify")
     reader.disable("image")
     reader.add_render_rule("link_close", _link_with_host)
     return reader
 
 
-def _link_with_host(_self: Any, tokens: Sequence[Token], at: int, _options: Any, _env: Any) -> str:
+def _link_with_host(
+    _self: Any, tokens: "Sequence[Token]", at: int, _options: Any, _env: Any
+) -> str:
     """A link's text may say anything: the host that it leads to stands behind it."""
     opening = next((t for t in reversed(tokens[:at]) if t.type == "link_open"), None)
     href = str(opening.attrGet("href") or "") if opening else ""

@@ -1,12 +1,15 @@
 """Renders pages, with the headers that keep foreign code out of them."""
 
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import Response
 
 from placet_broker.api.page import appearance
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "templates"
 HEADERS = {
@@ -14,23 +17,35 @@ HEADERS = {
         "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # Not no-referrer: browsers then send the Origin of our own forms as null.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
-_templates = Environment(
-    loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
-_templates.filters.update(visible=appearance.visible, value=appearance.value)
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import (  # noqa: PLC0415 - only where a page is shown: a process starts sooner
+        Environment,
+        FileSystemLoader,
+        StrictUndefined,
+    )
+
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(visible=appearance.visible, value=appearance.value)
+    return made
 
 
 def page(template: str, *, status: int = 200, **names: Any) -> Response:
     """A page from a template."""
-    html = _templates.get_template(template).render(**names)
+    html = _templates().get_template(template).render(**names)
     return Response(html, status, dict(HEADERS), media_type="text/html; charset=utf-8")
 
 
@@ -42,5 +57,5 @@ def moved(to: str) -> Response:
 def stylesheet() -> Response:
     """The one stylesheet."""
     css = (FOLDER / "inbox.css").read_text()
-    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "max-age=300"}
+    headers = {"Cache-Control": "max-age=300"}
     return Response(css, headers=headers, media_type="text/css; charset=utf-8")

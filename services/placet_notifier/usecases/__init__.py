@@ -1,0 +1,1 @@
+"""What the notifier can do, one module each."""

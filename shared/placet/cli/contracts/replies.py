@@ -1,0 +1,199 @@
+"""What the routes that write their replies themselves reply with: FastAPI can't tell."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+
+from placet.domain.answer import Action
+from placet.domain.person import Person
+from placet.messages.export import parted
+
+REF = "#/components/schemas/{model}"
+_SENT = "#/components/schemas/{model}-Input"
+
+
+class Credential(BaseModel):
+    """A key, or what an AMQP user stands for; without its secret."""
+
+    id: str
+    kind: Literal["key", "amqp"]
+    name: str
+    namespace: str
+    person: str | None
+    service: str | None
+    scopes: list[str]
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+class CredentialMade(BaseModel):
+    """A new credential; the key is shown this once."""
+
+    record: Credential
+    key: str | None = None
+
+
+class CredentialPage(BaseModel):
+    """The credentials of a namespace."""
+
+    items: list[Credential]
+
+
+class CredentialRevoked(BaseModel):
+    """A credential that is worthless from now on."""
+
+    record: Credential
+
+
+class Audit(BaseModel):
+    """What happened to an input, as a chain of hashes, and what was refused."""
+
+    input_id: str
+    history: list[dict[str, Any]]
+    intact: bool
+    flaws: list[str]
+    refused: list[dict[str, Any]]
+    refused_count: int
+
+
+class Webhook(BaseModel):
+    """An endpoint that is told about events; without its secret."""
+
+    id: str
+    url: str
+    types: list[str]
+    description: str
+    created_at: datetime
+    created_by: str
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    old_secret_until: datetime | None
+
+
+class WebhookShown(BaseModel):
+    """One webhook."""
+
+    webhook: Webhook
+
+
+class WebhookMade(BaseModel):
+    """A webhook whose secret is new, and shown this once."""
+
+    webhook: Webhook
+    secret: str
+
+
+class WebhookPage(BaseModel):
+    """The webhooks of a namespace."""
+
+    items: list[Webhook]
+
+
+class WebhookDelivery(BaseModel):
+    """One event on its way to one webhook."""
+
+    id: str
+    webhook_id: str
+    event_id: str
+    type: str
+    state: str
+    attempts: int
+    created_at: datetime
+    next_at: datetime | None
+    last_at: datetime | None
+    last_status: int | None
+    last_error: str | None
+
+
+class DeliveryPage(BaseModel):
+    """The newest deliveries of a webhook."""
+
+    items: list[WebhookDelivery]
+
+
+class DeliveryAgain(BaseModel):
+    """A delivery that is sent once more."""
+
+    delivery: WebhookDelivery
+
+
+class AnswerSent(BaseModel):
+    """An answer to one input."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    action: Action = Action.ACCEPT
+    content: Any = None
+    """What fits the input's kind."""
+    named: str | Person | None = Field(default=None, alias="from")
+    """Who answers; of a person only the id counts. Somebody else needs `answer:as`."""
+    digest: str | None = None
+    """Of what was shown; another is refused as `shown_differs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The statuses of a route that went well, and the schema of its body; None: the one given."""
+
+    statuses: tuple[str, ...]
+    schema: dict[str, Any] | None = None
+
+
+def _page_of_inputs() -> dict[str, Any]:
+    items = {"type": "array", "items": {"$ref": REF.format(model="Input")}}
+    cursor = {"type": ["string", "null"]}
+    return {
+        "type": "object",
+        "required": ["items", "next_cursor"],
+        "properties": {"items": items, "next_cursor": cursor},
+    }
+
+
+_MODELS: dict[str, tuple[str, type[BaseModel]]] = {
+    "broker.audit": ("200", Audit),
+    "broker.list_keys": ("200", CredentialPage),
+    "broker.create": ("201", CredentialMade),
+    "broker.revoke": ("200", CredentialRevoked),
+    "notifier.create": ("201", WebhookMade),
+    "notifier.list_all": ("200", WebhookPage),
+    "notifier.get": ("200", WebhookShown),
+    "notifier.rotate": ("200", WebhookMade),
+    "notifier.deliveries": ("200", DeliveryPage),
+    "notifier.redeliver": ("202", DeliveryAgain),
+}
+REPLIES: dict[str, Reply] = {
+    "broker.list_inputs": Reply(("200",), _page_of_inputs()),
+    "broker.list_agent_inputs": Reply(("200",), _page_of_inputs()),
+    "broker.get_input": Reply(("200", "304")),
+    "broker.answer": Reply(("200", "202")),
+    "broker.answer_of_agent": Reply(("200", "202")),
+    "broker.ask": Reply(("200", "202")),
+    **{
+        operation: Reply((status,), {"$ref": REF.format(model=model.__name__)})
+        for operation, (status, model) in _MODELS.items()
+    },
+}
+"""By operation."""
+_ANSWER = {"$ref": REF.format(model="AnswerSent")}
+BODIES: dict[str, dict[str, Any]] = {
+    "broker.answer": _ANSWER,
+    "broker.answer_of_agent": _ANSWER,
+    "broker.ask": {"$ref": _SENT.format(model="InteractionRequest")},
+}
+"""The bodies that a route reads itself and does not describe."""
+
+
+def schemas() -> dict[str, Any]:
+    """The schemas of these replies, and of a request as it is sent, where much may be left out."""
+    models = {model for _, model in _MODELS.values()}
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, made = models_json_schema(
+        [(AnswerSent, "validation"), *((m, "serialization") for m in ordered)], ref_template=REF
+    )
+    own, parts = parted("interaction_request", _SENT)
+    sent = {"InteractionRequest-Input": own, **{f"{name}-Input": s for name, s in parts.items()}}
+    replies = {name: schema for name, schema in made["$defs"].items() if name != "Person"}
+    return {**replies, **sent}

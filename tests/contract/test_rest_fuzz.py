@@ -1,0 +1,87 @@
+"""Whatever is sent to REST, nothing crashes, and every reply is as the OpenAPI document says."""
+
+import os
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from placet.cli.contracts import openapi
+from tests.contract.serving import Served, served
+
+EXAMPLES = 300 if os.environ.get("PLACET_FAULTS") == "long" else 25
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+ENDLESS = r"/events$"
+"""Streams do not end; they have tests of their own."""
+
+schema = schemathesis.openapi.from_dict(openapi.document()).exclude(path_regex=ENDLESS)
+
+
+@pytest.fixture(scope="module")
+def placet() -> Iterator[Served]:
+    with served() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def known(placet: Served) -> dict[str, list[str]]:
+    """Things that exist, by the path parameter that names them: so that not all is 404."""
+    with httpx2.Client(base_url=placet.url, headers=placet.headers, timeout=60) as client:
+        runs = [
+            client.post("/v1/agents/ops/runs", json={"input": f"Delete database {n}"}).json()
+            for n in range(4)
+        ]
+        shown = [client.get(f"/v1/runs/{run['id']}", params={"wait": 20}).json() for run in runs]
+        inputs = [waiting["id"] for run in shown for waiting in run["inputs"]]
+    assert inputs, "the runs of the bundled agent ask for an approval"
+    ids = [run["id"] for run in shown]
+    return {"run_id": ids, "agent": ["ops", *(r["agent_id"] for r in shown)], "id": inputs}
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_rest_refuses_or_serves_but_never_breaks(
+    case: Any, placet: Served, known: dict[str, list[str]]
+) -> None:
+    _aim(case, known)
+    case.call_and_validate(
+        base_url=placet.url, headers=placet.headers, checks=CHECKS, timeout=30
+    )
+
+
+def _aim(case: Any, known: dict[str, list[str]]) -> None:
+    """Name something that exists in two of three cases, and never wait for a minute."""
+    drawn = zlib.crc32(repr((case.path_parameters, case.body, case.query)).encode())
+    for name in case.path_parameters or {}:
+        if name in known and drawn % 3:
+            case.path_parameters[name] = known[name][drawn % len(known[name])]
+    if (case.query or {}).get("wait") is not None:
+        case.query["wait"] = case.query["wait"] if drawn % 2 and _refused(case.query["wait"]) else 0
+
+
+def _refused(wait: Any) -> bool:
+    try:
+        return not 0 <= float(wait) <= 60
+    except (TypeError, ValueError):
+        return True

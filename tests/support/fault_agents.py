@@ -1,0 +1,70 @@
+"""Agents for the fault tests, loaded by real runners; tools write to a ledger of files."""
+
+import os
+import secrets
+from pathlib import Path
+
+from placet import Agent, Context, ScriptedModel, ToolRisk, tool
+from placet.agents.models import Conversation
+from placet.agents.scripted import calls, says
+from placet.kernel.turns import ModelReply
+
+
+def _folder() -> Path:
+    return Path(os.environ["PLACET_TEST_LEDGER"])
+
+
+def _note(ctx: Context, name: str) -> None:
+    """Every execution is a file; the effect of a key happens once, whoever comes first."""
+    execution = _folder() / f"run.{name}.{ctx.idempotency_key}.{ctx.attempt}.{secrets.token_hex(4)}"
+    execution.touch()
+    (_folder() / f"effect.{name}.{ctx.idempotency_key}").touch()
+
+
+@tool(risk=ToolRisk.CRITICAL, retry="safe")
+async def safely(ctx: Context, value: str) -> str:
+    """Do something that may be tried again with its key."""
+    _note(ctx, "safely")
+    return f"did {value}"
+
+
+@tool(risk=ToolRisk.CRITICAL, retry="ask")
+async def carefully(ctx: Context, value: str) -> str:
+    """Do something that must not be guessed about."""
+    _note(ctx, "carefully")
+    return f"did {value}"
+
+
+@tool(retry="safe")
+async def asks(ctx: Context, value: str) -> str:
+    """Ask before acting."""
+    if not await ctx.confirm(f"Do {value}?"):
+        return f"left {value}"
+    _note(ctx, "asks")
+    return f"did {value}"
+
+
+@tool(retry="safe")
+async def freely(ctx: Context, value: str) -> str:
+    """Do something that needs nobody."""
+    _note(ctx, "freely")
+    return f"did {value}"
+
+
+def script(conversation: Conversation) -> ModelReply:
+    """The words of the input are the tools to call, in one turn."""
+    last = conversation.turns[-1]
+    if last.role == "user":
+        wanted: list[tuple[str, dict[str, object]]] = [
+            (word, {"value": str(n)}) for n, word in enumerate(last.text.split())
+        ]
+        return calls(*wanted)
+    return says("done")
+
+
+worker = Agent(
+    "worker",
+    model=ScriptedModel(script),
+    tools=[safely, carefully, asks, freely],
+    approval_required_risk=ToolRisk.HIGH,
+)

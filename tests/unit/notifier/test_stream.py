@@ -1,0 +1,85 @@
+"""An open stream ends for a reader that goes or does not read, and holds nothing then."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from prometheus_client.exposition import generate_latest
+from starlette.requests import Request
+
+from placet.messages import Event
+from placet.process.metrics import Metrics
+from placet_notifier.api import stream
+from placet_notifier.metrics import NotifierMetrics
+from placet_notifier.rules.filters import Entry, Wanted
+from placet_notifier.usecases.feed import Feeds
+from tests.support.eventually import eventually
+
+pytestmark = pytest.mark.unit
+
+
+class Log:
+    """Ten events that are there already."""
+
+    async def append(self, namespace: str, events: Sequence[Event]) -> int:
+        raise NotImplementedError
+
+    async def after(self, namespace: str, number: int) -> list[Entry]:
+        return [
+            Entry(n, f"e{n}", "run.started", "a", "r", "r", "{}") for n in range(number + 1, 11)
+        ]
+
+    async def span(self, namespace: str) -> tuple[int, int]:
+        return (1, 10)
+
+    async def forget(self, *, limit: int) -> int:
+        return 0
+
+
+def opened(feeds: Feeds, metrics: Metrics) -> stream.EventStream:
+    request = Request({"type": "http", "method": "GET", "headers": []})
+    return stream.EventStream(
+        feeds, NotifierMetrics(metrics), request, "default", 0, wanted=Wanted(), names={}
+    )
+
+
+async def silent() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_a_reader_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "SEND_WITHIN", 0.05)
+    feeds, metrics, sent = Feeds(Log(), poll=1), Metrics(), list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if b"data" in message.get("body", b""):
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(5):
+        await opened(feeds, metrics)({"type": "http"}, silent, send)
+    assert sent[-1]["body"].count(b"data:") == 10
+    text = generate_latest(metrics.registry)
+    assert b"placet_sse_dropped_total 1.0" in text
+    assert b"placet_sse_connections 0.0" in text
+    assert not feeds._feeds
+
+
+async def test_a_stream_ends_when_its_reader_goes() -> None:
+    feeds, gone, sent = Feeds(Log(), poll=1), asyncio.Event(), list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    running = asyncio.create_task(opened(feeds, Metrics())({"type": "http"}, receive, send))
+    await eventually(lambda: len(sent) == 3)
+    gone.set()
+    async with asyncio.timeout(5):
+        await running
+    assert not feeds._feeds
