@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
+import anyio
 import pymongo
 import pytest
 
+from placet.bus import bus_on
 from placet.clock import SystemClock
 from placet.ids import new_id
-from placet.process.platform import Databases
+from placet.process.platform import Buses, Databases
 from placet.store.mongo import MongoDatabase
 from placet.store.sqlite import SQLiteDatabase
+from tests.support.rabbitmq import purge
+from tests.support.system import in_memory
 
 
 @pytest.fixture(params=["sqlite", "mongodb"])
@@ -28,5 +32,27 @@ def databases(request: pytest.FixtureRequest) -> Iterator[Databases]:
 
     yield make
     with pymongo.MongoClient[dict[str, object]](url) as client:
+        for name in made:
+            client.drop_database(name)
+
+
+@pytest.fixture(params=["embedded", "servers"])
+def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Databases, Buses]]:
+    """Databases and buses of a test's own: SQLite and in process, or MongoDB and RabbitMQ."""
+    if request.param == "embedded":
+        yield in_memory()
+        return
+    mongo: str = request.getfixturevalue("mongo_url")
+    urls: dict[str, str] = request.getfixturevalue("amqp_urls")
+    anyio.run(purge, urls["placet-runner"])
+    prefix = new_id("t")
+    made: list[str] = []
+
+    def database(name: str) -> MongoDatabase:
+        made.append(f"{prefix}_{name}"[:60])
+        return MongoDatabase(mongo, made[-1])
+
+    yield database, lambda user: bus_on(urls[user], user)
+    with pymongo.MongoClient[dict[str, object]](mongo) as client:
         for name in made:
             client.drop_database(name)

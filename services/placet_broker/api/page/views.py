@@ -173,12 +173,11 @@ def deadline(record: Record, now: datetime) -> str:
 
 
 def span(length: timedelta) -> str:
-    """A length of time in one unit."""
+    """A length of time in the largest unit of which there are about two."""
     seconds = int(length.total_seconds())
-    for size, word in ((86_400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            count = seconds // size
-            return f"{count} {word}{'s' * (count != 1)}"
+    for size, word in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{round(seconds / size)} {word}"
     return f"{max(seconds, 0)} s"
 
 
