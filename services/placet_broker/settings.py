@@ -17,6 +17,14 @@ class BrokerSettings(Settings):
     due_poll_seconds: float = Field(default=1.0, gt=0, le=60)
     """The longest the broker goes without looking for what is due."""
 
+    arrival_patience_seconds: float = Field(default=2.0, ge=0, le=30)
+    """How long an answer waits for a question that a run shows and that is still on its way."""
+
+    @property
+    def arrival_patience(self) -> timedelta:
+        """The same as a span."""
+        return timedelta(seconds=self.arrival_patience_seconds)
+
     @property
     def default_life(self) -> timedelta | None:
         """How long a question waits by default; None: indefinitely."""

@@ -14,6 +14,7 @@ from placet_broker.store.gauges import Gauges
 from placet_broker.store.outbox import RelayOutbox
 from placet_broker.usecases import UseCases
 from placet_broker.usecases.answer_input import AnswerInput
+from placet_broker.usecases.arrivals import Arrivals
 from placet_broker.usecases.close_input import CloseInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
@@ -103,14 +104,15 @@ class Broker:
         self, platform: Platform, settings: BrokerSettings, waiters: Waiters
     ) -> UseCases:
         interactions, outbox, metrics = self.interactions, self.outbox, self.metrics
+        arrivals = Arrivals(interactions, platform.clock, settings.arrival_patience)
         return UseCases(
             open_request=OpenRequest(
                 interactions, outbox, platform.clock, metrics, default_life=settings.default_life
             ),
-            answer_input=AnswerInput(interactions, outbox, metrics),
+            answer_input=AnswerInput(interactions, outbox, metrics, arrivals),
             close_input=CloseInput(interactions, outbox, platform.clock, metrics),
             mark_applied=MarkApplied(interactions),
-            read_inputs=ReadInputs(interactions),
+            read_inputs=ReadInputs(interactions, arrivals),
             waiters=waiters,
             sweep_due=SweepDue(interactions, outbox, metrics),
         )

@@ -1,7 +1,7 @@
 """All of Placet in the test's own process: real services, real REST, agents of the test's own."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx2
@@ -78,19 +78,20 @@ async def system(
     loaded = Loaded(agents={agent.name: agent for agent in agents})
     runner = Runner(platform, load(RunnerSettings, **settings), loaded)
     broker = Broker(platform, load(BrokerSettings))
-    await platform.open()
-    if prepare:
-        prepare(runner)
-    for each in (runner, broker):
-        await each.start()
-    app = create_app([runner.service, broker.service], platform)
-    key, _ = await platform.auth.create_key(
-        namespace="default", name="test", service="test", scopes=ALL_SCOPES
-    )
-    async with AsyncClient(
-        "http://127.0.0.1", key, transport=httpx2.ASGITransport(app=app)
-    ) as client:
+    async with AsyncExitStack() as stack:
+        await platform.open()
+        stack.push_async_callback(platform.close)
+        if prepare:
+            prepare(runner)
+        for each in (broker, runner):
+            await each.start()
+            stack.push_async_callback(each.stop)
+        app = create_app([runner.service, broker.service], platform)
+        key, _ = await platform.auth.create_key(
+            namespace="default", name="test", service="test", scopes=ALL_SCOPES
+        )
+        transport = httpx2.ASGITransport(app=app)
+        client = await stack.enter_async_context(
+            AsyncClient("http://127.0.0.1", key, transport=transport)
+        )
         yield System(platform, runner, broker, client, key)
-    for each in (runner, broker):
-        await each.stop()
-    await platform.close()

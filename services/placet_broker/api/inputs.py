@@ -10,6 +10,7 @@ from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input
 from placet.process.access import authenticate, caller
 from placet.process.auth import Caller, Scope
+from placet.process.crash import crash_point
 from placet.process.http import json_response
 from placet_broker import ports
 from placet_broker.api.bodies import AnswerBody, documented, read
@@ -111,6 +112,7 @@ async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | N
         agent=agent,
     )
     answered = await use_cases.answer_input(submission)
+    crash_point("settle.respond")
     status = 202 if answered.settled_now else 200
     return json_response(answered.record.as_json(), status)
 

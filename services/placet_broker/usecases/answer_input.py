@@ -13,6 +13,7 @@ from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
+from placet_broker.usecases.arrivals import Arrivals
 
 TRIES = 8
 
@@ -46,8 +47,11 @@ class Answered:
 class AnswerInput:
     """B3: the first valid answer settles; the same again is fine; another learns how it ended."""
 
-    def __init__(self, interactions: Interactions, outbox: Outbox, metrics: Observer) -> None:
+    def __init__(
+        self, interactions: Interactions, outbox: Outbox, metrics: Observer, arrivals: Arrivals
+    ) -> None:
         self._interactions = interactions
+        self._arrivals = arrivals
         self._outbox = outbox
         self._metrics = metrics
 
@@ -82,7 +86,7 @@ class AnswerInput:
         return await self._settle(record, settlement)
 
     async def _find(self, submission: Submission) -> Record:
-        record = await self._interactions.get(submission.input_id)
+        record = await self._arrivals.get(submission.input_id)
         if record is None or not record.request_json:
             raise answering.unknown(submission.input_id)
         if submission.agent is not None and submission.agent not in record.agents:

@@ -7,13 +7,15 @@ from placet.process.caller import Caller, Scope
 from placet_broker.ports import Interactions, Query
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record
+from placet_broker.usecases.arrivals import Arrivals
 
 
 class ReadInputs:
     """Lists and single interactions of the caller's namespace."""
 
-    def __init__(self, interactions: Interactions) -> None:
+    def __init__(self, interactions: Interactions, arrivals: Arrivals) -> None:
         self._interactions = interactions
+        self._arrivals = arrivals
 
     async def find(self, caller: Caller, query: Query) -> list[Record]:
         """A page of the list. Raises NotAllowed without the scope `inputs:read`."""
@@ -23,7 +25,7 @@ class ReadInputs:
 
     async def get(self, caller: Caller, input_id: str) -> Record:
         """One interaction. Raises NotFound."""
-        record = await self._interactions.get(input_id)
+        record = await self._arrivals.get(input_id)
         if record is None or not answering.may_read(record, caller):
             raise answering.unknown(input_id)
         return record

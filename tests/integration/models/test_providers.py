@@ -9,6 +9,7 @@ from placet.agents.models import Conversation, ToolSchema
 from placet.agents.providers import ProviderModel
 from placet.errors import DefinitionError, ModelError
 from placet.kernel.journal import (
+    Entry,
     MessageReceived,
     ModelReplied,
     ToolFinished,
@@ -58,7 +59,7 @@ async def test_calls_come_back_and_go_out_again_as_the_provider_knows_them(
     reply = await model.reply(said("drop both"))
     assert [call.args for call in reply.calls] == [{"name": "a"}, {"name": "b"}]
     assert len({call.id for call in reply.calls}) == 2, "ids that a provider repeats are told apart"
-    entries = [MessageReceived(id="m", text="drop both"), ModelReplied(reply=reply)]
+    entries: list[Entry] = [MessageReceived(id="m", text="drop both"), ModelReplied(reply=reply)]
     entries_and_results = [
         *entries,
         *(

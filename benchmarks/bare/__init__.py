@@ -1,0 +1,1 @@
+"""What a cycle costs without Placet: its durable writes, publishes and consumes done bare."""

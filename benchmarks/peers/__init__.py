@@ -1,0 +1,1 @@
+"""Programs that Placet is compared with, each run by an environment of its own."""
