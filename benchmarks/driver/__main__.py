@@ -1,6 +1,5 @@
 """`python -m benchmarks.driver`: a job as JSON on stdin, its result as JSON on stdout."""
 
-import asyncio
 import json
 import sys
 

@@ -1,7 +1,7 @@
 """How the driver learns what became of a run: the event stream, or long polls."""
 
 import asyncio
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -103,12 +103,12 @@ class Polls:
         """The status once the question is settled and the run stands still."""
         return str((await self._stands(run_id, f"&settled={input_id}"))["status"])
 
-    async def _stands(self, run_id: str, more: str) -> dict[str, list[dict[str, str]]]:
+    async def _stands(self, run_id: str, more: str) -> dict[str, Any]:
         path = f"/v1/runs/{run_id}?wait={POLL_SECONDS}{more}"
         while True:
             status, body = await self._runner.request("GET", path)
             if status != 200:
                 raise ConnectionEnded(f"GET {path} answered {status}: {body[:500]!r}")
-            run: dict[str, list[dict[str, str]]] = orjson.loads(body)
+            run: dict[str, Any] = orjson.loads(body)
             if run["status"] not in ("queued", "running"):
                 return run

@@ -82,7 +82,7 @@ class Person:
 def effects(path: str, offset: int) -> dict[str, list[float]]:
     """What the ledger has from `offset` bytes on: by run, the moments at which its tool began."""
     found: dict[str, list[float]] = {}
-    with open(path, "rb") as ledger:  # noqa: PTH123 - seek
+    with open(path, "rb") as ledger:
         ledger.seek(offset)
         for line in ledger:
             run_id, moment, *_ = line.decode().split()
@@ -90,7 +90,11 @@ def effects(path: str, offset: int) -> dict[str, list[float]]:
     return found
 
 
-def verdict(cycles: list[Cycle], began: dict[str, list[float]], errors: list[str]) -> dict[str, Any]:
+def verdict(
+    cycles: list[Cycle], began: dict[str, list[float]], errors: list[str]
+) -> dict[str, Any]:
     """Whether every run completed and every effect happened once."""
-    wrong = [c.run_id for c in cycles if c.status != "completed" or len(began.get(c.run_id, ())) != 1]
+    wrong = [
+        c.run_id for c in cycles if c.status != "completed" or len(began.get(c.run_id, ())) != 1
+    ]
     return {"runs": len(cycles), "wrong": len(wrong), "errors": errors[:3], "failed": len(errors)}

@@ -72,8 +72,8 @@ class Counted:
     """When cycles ended, and whether each was right."""
 
     def __init__(self, job: dict[str, Any]) -> None:
-        self.begin = max(job["begin"], time.monotonic() + SETTLE)
-        self.until = self.begin + job["seconds"]
+        self.begin: float = max(job["begin"], time.monotonic() + SETTLE)
+        self.until: float = self.begin + job["seconds"]
         self.ends: list[float] = []
         self.wrong = 0
 

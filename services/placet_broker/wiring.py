@@ -52,7 +52,7 @@ class Broker:
             platform.clock,
             poll_seconds=settings.due_poll_seconds,
         )
-        gauges = Gauges(self.interactions.collection, self.metrics, platform.clock)
+        gauges = Gauges(self.interactions.collection, self._bus, self.metrics, platform.clock)
         platform.metrics.before_scrape(gauges.refresh)
 
     @property

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from placet.bus.port import Bus, Consumption
 from placet.messages.users import NOTIFIER_USER
+from placet.process.consuming import measured
 from placet.process.guarded import GuardedClient
 from placet.process.platform import Platform, Service
 from placet.process.settings import load
@@ -93,7 +94,9 @@ class Notifier:
     async def start(self) -> None:
         """Begin to consume, to send and to forget. Raises Unavailable; call it again then."""
         if self._running is None:
-            handler = EventsConsumer(self.record, self.metrics).handle
+            handler = measured(
+                QUEUE, EventsConsumer(self.record, self.metrics).handle, self._platform.metrics
+            )
             self._running = await self._bus.consume(
                 QUEUE, handler, prefetch=self._settings.notifier_prefetch
             )

@@ -8,7 +8,6 @@ from placet.errors import Conflict, Invalid, NotFound, Unavailable
 from placet.messages import CommandName, RunCommand, decode
 from placet.messages.users import BROKER_USER, NOTIFIER_USER, RUNNER_USER
 from placet.process import logs
-from placet_runner.metrics import RunnerMetrics
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.talk import Talk
 
@@ -21,10 +20,9 @@ _log = logs.get(__name__)
 class RunnerConsumers:
     """The handlers of the runner's queues."""
 
-    def __init__(self, replica: Replica, talk: Talk, metrics: RunnerMetrics) -> None:
+    def __init__(self, replica: Replica, talk: Talk) -> None:
         self._replica = replica
         self._talk = talk
-        self._metrics = metrics
 
     async def on_command(self, delivery: Delivery) -> Settle:
         """Start, wake, message, abort: from a runner or the notifier."""
@@ -48,8 +46,6 @@ class RunnerConsumers:
     ) -> Settle:
         if delivery.user_id not in senders:
             return Reject(f"sent by {delivery.user_id!r}, not by {' or '.join(senders)}")
-        if delivery.redelivered:
-            self._metrics.redelivered(delivery.key)
         try:
             await handle(delivery.body)
         except Unavailable as error:

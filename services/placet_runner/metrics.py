@@ -22,9 +22,16 @@ class RunnerMetrics:
             "From an answer to its run taking it up.",
             buckets=(*FAST, 30, 120),
         )
-        self._redelivered = metrics.counter("redeliveries", "Messages seen before.", ("queue",))
         self._held = metrics.gauge("runs_held", "Runs that this replica holds now.")
-        self._in_status = metrics.gauge("runs", "Runs that can still move.", ("status",))
+        self._in_status = metrics.gauge(
+            "runs", "Runs that can still move, counted up to 10,000.", ("status",)
+        )
+        self._outbox = metrics.gauge(
+            "outbox_pending", "Documents whose outbox is overdue, up to 1,000.", ("service",)
+        ).labels("runner")
+        self._outbox_age = metrics.gauge(
+            "outbox_oldest_seconds", "How long the oldest outbox is overdue.", ("service",)
+        ).labels("runner")
 
     def created(self) -> None:
         """One run more."""
@@ -50,10 +57,6 @@ class RunnerMetrics:
         """One answer reached its run."""
         self._resumed.observe(max(0.0, waited.total_seconds()))
 
-    def redelivered(self, queue: str) -> None:
-        """A message that was delivered before."""
-        self._redelivered.labels(queue).inc()
-
     def held(self, count: int) -> None:
         """How many runs are held now."""
         self._held.set(count)
@@ -61,3 +64,8 @@ class RunnerMetrics:
     def in_status(self, status: RunStatus, count: int) -> None:
         """How many runs have this status, up to the limit of what is counted."""
         self._in_status.labels(status.value).set(count)
+
+    def overdue(self, documents: int, oldest: timedelta) -> None:
+        """How many outboxes are overdue, and since when."""
+        self._outbox.set(documents)
+        self._outbox_age.set(max(0.0, oldest.total_seconds()))

@@ -171,7 +171,9 @@ class Runs(Protocol):
         """R15c."""
         ...
 
-    async def supersede(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+    async def supersede(
+        self, held: Image, closes: Mapping[str, Document], outbox: Sequence[Document] = ()
+    ) -> Image | None:
         """R16. `closes`: the outbox entry by input id."""
         ...
 

@@ -1,6 +1,6 @@
 """What the runner decides without looking at a clock or a server."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -160,6 +160,15 @@ def supersedable(waiting: Sequence[Document]) -> list[Document]:
         entry
         for entry in waiting
         if entry["resolution"] is None and entry["closing"] is None and entry["kind"] != Kind.REVIEW
+    ]
+
+
+def gone_asks(waiting: Sequence[Document], tools: Container[str]) -> list[Document]:
+    """The open approvals of tools that do not exist any more."""
+    return [
+        entry
+        for entry in supersedable(waiting)
+        if entry["kind"] == Kind.TOOL_APPROVAL and entry["request"]["call"]["tool"] not in tools
     ]
 
 

@@ -7,6 +7,7 @@ from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
 from placet.process import logs
+from placet.process.consuming import measured
 from placet.process.outbox import Relay
 from placet.process.platform import Platform, Service
 from placet.process.settings import load
@@ -18,7 +19,8 @@ from placet_runner.metrics import RunnerMetrics
 from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns
 from placet_runner.store.expressions import clearing
-from placet_runner.usecases.hold import Hand
+from placet_runner.store.gauges import Gauges
+from placet_runner.usecases.grip import Hand
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
 from placet_runner.usecases.talk import Talk
@@ -72,8 +74,11 @@ class Runner:
         )
         sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, platform.clock)
         self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds)
-        self._consumers = RunnerConsumers(self.replica, self.talk, self.metrics)
+        self._consumers = RunnerConsumers(self.replica, self.talk)
         self._clock = platform.clock
+        self._registry = platform.metrics
+        gauges = Gauges(collection, self.metrics, platform.clock)
+        platform.metrics.before_scrape(gauges.refresh)
 
     @property
     def service(self) -> Service:
@@ -98,7 +103,9 @@ class Runner:
         for queue, handler in handlers.items():
             if queue not in self._running:
                 slots = self._settings.runner_slots
-                self._running[queue] = await self._bus.consume(queue, handler, prefetch=slots)
+                name = "placet.runner.control" if queue == self._control else queue
+                counted = measured(name, handler, self._registry)
+                self._running[queue] = await self._bus.consume(queue, counted, prefetch=slots)
         self._sweeping.start()
 
     async def stop(self) -> None:

@@ -5,10 +5,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
+from placet.process.settings import Settings
 from placet_broker.settings import BrokerSettings
 from placet_notifier.settings import NotifierSettings
 from placet_runner.settings import RunnerSettings
@@ -17,7 +18,11 @@ from tests.contract.kustomize import Resource, build, nodes, unhashed
 ROOT = Path(__file__).parents[2]
 FOLDERS = [ROOT / "k8s/base", ROOT / "k8s/overlays/example"]
 KUBERNETES = "1.37"
-SETTINGS = {"runner": RunnerSettings, "broker": BrokerSettings, "notifier": NotifierSettings}
+SETTINGS: dict[str, type[Settings]] = {
+    "runner": RunnerSettings,
+    "broker": BrokerSettings,
+    "notifier": NotifierSettings,
+}
 
 
 @pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)

@@ -1,8 +1,9 @@
-"""Gauges that are read from the database at a scrape, with bounded queries."""
+"""Gauges that are read from the database and the bus at a scrape, with bounded queries."""
 
 from collections import Counter
 from datetime import timedelta
 
+from placet.bus.port import Bus
 from placet.clock import Clock
 from placet.domain.interaction import Kind
 from placet.store.port import Collection
@@ -15,7 +16,10 @@ OVERDUE = 1_000
 class Gauges:
     """Sets the broker's gauges."""
 
-    def __init__(self, collection: Collection, metrics: BrokerMetrics, clock: Clock) -> None:
+    def __init__(
+        self, collection: Collection, bus: Bus, metrics: BrokerMetrics, clock: Clock
+    ) -> None:
+        self._bus = bus
         self._collection = collection
         self._metrics = metrics
         self._clock = clock
@@ -24,6 +28,7 @@ class Gauges:
         """Read and set them. Raises Unavailable."""
         await self._pending()
         await self._outbox()
+        self._metrics.dead.set(await self._bus.dead_count())
 
     async def _pending(self) -> None:
         found = await self._collection.find(

@@ -179,10 +179,13 @@ class StoredRuns:
             run_id, _unheard(message), _heard(message) | {"wake": {"$or": ["$wake", held]}}
         )
 
-    async def supersede(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+    async def supersede(
+        self, held: Image, closes: Mapping[str, Document], outbox: Sequence[Document] = ()
+    ) -> Image | None:
         """R16: ask the broker to close what a message overtook, and wait for its word."""
-        where = _mine(held) | {"wake": False}
-        return await self._update(held.id, where, _closing(closes, "superseded") | _PARKED)
+        changes = _closing(closes, "superseded") | _PARKED
+        changes["outbox"] = push("outbox", [*closes.values(), *outbox])
+        return await self._update(held.id, _mine(held) | {"wake": False}, changes)
 
     async def withdraw(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
         """R17: ask the broker to close what need not be asked any more."""

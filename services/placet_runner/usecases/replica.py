@@ -14,7 +14,8 @@ from placet.process import logs
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image
 from placet_runner.rules import is_for
-from placet_runner.usecases.hold import Hand, Holder
+from placet_runner.usecases.grip import Grip, Hand
+from placet_runner.usecases.hold import Holder
 
 MISSES = 8
 """How often a handler reads again before it gives a message up."""
@@ -163,14 +164,14 @@ class Replica:
             await self._slots.give_back()
             return False
         holder = await self._holder(agent, image, op)
-        holder.renewed = before
+        holder.grip.renewed = before
         self._spawn(holder)
         return True
 
     async def _holder(self, agent: Agent, image: Image, op: str) -> Holder:
         history = await self._hand.runs.history(image)
         state = fold(map(read_entry, history), earlier=await self._earlier(image.document))
-        return Holder(self._hand, agent, image, state, op)
+        return Holder(agent, Grip(self._hand, image, state, op))
 
     async def _earlier(self, document: Document) -> list[Turn]:
         """The turns of the agent's runs before this one, oldest first."""
@@ -189,13 +190,13 @@ class Replica:
 
     def _spawn(self, holder: Holder) -> None:
         task = asyncio.get_running_loop().create_task(self._work(holder))
-        self._holders[holder.image.id] = (holder, task)
+        self._holders[holder.grip.image.id] = (holder, task)
         self._hand.metrics.held(len(self._holders))
         if self._stopping:
             holder.stopping.set()
 
     async def _work(self, holder: Holder) -> None:
-        run_id = holder.image.id
+        run_id = holder.grip.image.id
         try:
             with logs.bound_contextvars(run_id=run_id):
                 await holder.work()

@@ -13,7 +13,7 @@ from placet.messages import CommandName, EventType, RunCommand
 from placet_runner.metrics import RunnerMetrics
 from placet_runner.ports import Agents, Document, Image, Runs
 from placet_runner.rules import close_entry, event_entry, new_run, outbox_entry
-from placet_runner.usecases.hold import Post
+from placet_runner.usecases.grip import Post
 from placet_runner.usecases.replica import Replica
 
 RACES = 8

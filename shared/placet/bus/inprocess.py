@@ -104,6 +104,11 @@ class InProcessBus:
         items = self._server.queues[DEAD].items
         return [exhume(item.delivery) for item in list(items)[:limit]]
 
+    async def dead_count(self) -> int:
+        """How many dead letters there are."""
+        self._must_be_open()
+        return len(self._server.queues[DEAD].items)
+
     async def retry_dead(self, id: str) -> None:
         """Publish a dead letter again, then drop it."""
         item, letter = self._find(id)

@@ -142,6 +142,10 @@ class Bus(Protocol):
         """The oldest dead letters; they stay where they are."""
         ...
 
+    async def dead_count(self) -> int:
+        """How many dead letters there are."""
+        ...
+
     async def retry_dead(self, id: str) -> None:
         """Publish a dead letter again to where it first went, then take it off its queue.
 

@@ -110,9 +110,8 @@ def print_input(each: Input) -> None:
     resolution = each.value.resolution
     if resolution:
         by = resolution.by.id if resolution.by else "nobody"
-        out.print(
-            f"  {resolution.state} by {safe(by)} at {resolution.at:%Y-%m-%d %H:%M:%S} UTC ({resolution.channel})"
-        )
+        when = f"{resolution.at:%Y-%m-%d %H:%M:%S} UTC ({resolution.channel})"
+        out.print(f"  {resolution.state} by {safe(by)} at {when}")
 
 
 def _choices(request: InteractionRequest) -> list[str]:

@@ -212,13 +212,18 @@ def _not_approved(call: CallState, approval: Ask) -> CallResult:
 def _not_answered(call: CallState, ask: Ask) -> CallResult:
     match ask.outcome.state if ask.outcome else None:
         case InputState.SUPERSEDED:
-            return _result(call, CallOutcome.SUPERSEDED, SUPERSEDED)
+            return superseded(call)
         case InputState.EXPIRED:
             return _result(call, CallOutcome.EXPIRED, "Not run: nobody answered in time.")
         case InputState.WITHDRAWN:
             return _result(call, CallOutcome.WITHDRAWN, "Not run: the question was withdrawn.")
         case _:
             return _result(call, CallOutcome.CANCELLED, "Not run: the question was cancelled.")
+
+
+def superseded(call: CallState) -> CallResult:
+    """The result of a call that a message overtook."""
+    return _result(call, CallOutcome.SUPERSEDED, SUPERSEDED)
 
 
 def _result(call: CallState, outcome: CallOutcome, content: object) -> CallResult:

@@ -169,6 +169,7 @@ class BusCases:
             again = await dead_letters(broker, 5)
             assert sorted(letter.id for letter in again) == sorted(ids)
         assert len(await broker.dead(limit=2)) == 2
+        assert await broker.dead_count() == 5
 
     async def test_later_comes_back_and_is_not_counted(self, make_bus: MakeBus) -> None:
         runner, broker = await make_bus(RUNNER), await make_bus(BROKER)

@@ -115,6 +115,10 @@ class RabbitBus:
         """The oldest dead letters; they stay where they are."""
         return await self._dead.peek(limit)
 
+    async def dead_count(self) -> int:
+        """How many dead letters there are."""
+        return await self._dead.count()
+
     async def retry_dead(self, id: str) -> None:
         """Publish it again with a confirm, then take it off the dead-letter queue."""
         async with self._dead.take(id) as letter:

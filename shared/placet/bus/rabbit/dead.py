@@ -27,6 +27,12 @@ class DeadQueue:
         async with self._channel() as channel:
             return [letter async for letter, _ in _letters(channel, limit)]
 
+    async def count(self) -> int:
+        """How many there are."""
+        async with self._channel() as channel:
+            declared = await channel.queue_declare(DEAD, passive=True, timeout=RPC_SECONDS)
+            return declared.message_count or 0
+
     @asynccontextmanager
     async def take(self, id: str) -> AsyncIterator[DeadLetter]:
         """One dead letter; it is gone when the block ends well, and back in the queue otherwise."""
