@@ -39,9 +39,26 @@ class Server:
     free: list[Connection] = field(default_factory=list)
 
     async def request(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-        """One request on a free connection, or on a new one."""
-        connection = self.free.pop() if self.free else await self.connect()
-        answer = await connection.request(self.head(method, path), body)
+        """One request on a free connection, or on a new one.
+
+        A server may close a connection that was idle just as the request leaves; then it is sent
+        again on a new one.
+        """
+        head = self.head(method, path)
+        while self.free:
+            connection = self.free.pop()
+            if connection.reader.at_eof():
+                connection.writer.close()
+                continue
+            try:
+                return await self._on(connection, head, body)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                connection.writer.close()
+                break
+        return await self._on(await self.connect(), head, body)
+
+    async def _on(self, connection: Connection, head: bytes, body: bytes) -> tuple[int, bytes]:
+        answer = await connection.request(head, body)
         self.free.append(connection)
         return answer
 
