@@ -8,6 +8,7 @@ from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.ids import new_id
 from placet.kernel import Entry, write_entry
+from placet.kernel.journal import ToolStarted
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
 from placet_runner.ports import Document, Image, Step
@@ -317,7 +318,8 @@ def _stepped(step: Step) -> dict[str, Expression]:
     if step.entries:
         changes["seq"] = {"$add": ["$seq", len(step.entries)]}
         changes["journal"] = push("journal", [write_entry(entry) for entry in step.entries])
-        changes["tries"] = 0
+        if not all(isinstance(entry, ToolStarted) for entry in step.entries):
+            changes["tries"] = 0  # a start is no progress: it may be what kills each holder
     if step.asks or step.used_inputs:
         asks = [_timed(ask) for ask in step.asks]
         changes["waiting"] = {"$concatArrays": [without("waiting", step.used_inputs), asks]}

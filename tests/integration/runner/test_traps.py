@@ -1,16 +1,21 @@
 """Where such a protocol goes wrong, trap by trap: each test fails if its rule is left out."""
 
+from functools import partial
+
 import pytest
 
+from placet.agents.scripted import says
 from placet.ids import new_id
 from placet.kernel.journal import RunCancelled, ToolStarted
 from placet.messages import CommandName, RunCommand
 from placet_runner.ports import Step
-from placet_runner.rules import CHUNK, LONG_TAIL, command_entry
+from placet_runner.rules import CHUNK, LONG_TAIL, MAX_TRIES, command_entry, new_run
 from placet_runner.store.expressions import clearing
-from tests.integration.runner.book import ENTRY, Book, answer, asking, message, must
+from tests.integration.runner.agents import Ledger, agent
+from tests.integration.runner.book import ENTRY, NOW, Book, answer, asking, message, must
 from tests.integration.runner.test_rows import intent
 from tests.support.eventually import eventually
+from tests.support.system import system
 
 pytestmark = pytest.mark.integration
 
@@ -165,3 +170,33 @@ async def test_due_is_set_while_anything_is_owed_and_null_once_nothing_is(book: 
     assert aborted.document["due"] is None
     parked = await book.parked()
     assert parked.document["due"] is not None
+
+
+async def test_a_call_that_kills_every_holder_counts_the_claims_and_not_its_starts_as_progress(
+    book: Book,
+) -> None:
+    run = await book.queued()
+    intent = Step(entries=[ToolStarted(call_id="call_0", key="k", attempt=1)])
+    for number in range(1, MAX_TRIES + 2):
+        claim = partial(book.hasty.claim, run.id, "doomed", new_id("op"))
+        held = await eventually(claim)
+        assert held.document["tries"] == number
+        must(await book.hasty.take_over(held, intent))
+
+
+async def test_a_poison_run_fails_with_crash_loop_and_others_go_on() -> None:
+    ledger = Ledger()
+    async with system([agent(ledger, says("done"))]) as placet:
+        document = new_run(
+            "run_" + "0" * 32,
+            namespace="default",
+            agent_id="agt_" + "0" * 32,
+            agent="ops",
+            message=message("go"),
+            initiator=None,
+            now=NOW,
+        )
+        assert await placet.runner.runs.create(document | {"tries": MAX_TRIES})
+        poisoned = await placet.stands(document["_id"], "failed")
+        assert poisoned.document["error"]["code"] == "crash_loop"
+        assert (await placet.client.agent("ops").run("go")).status == "completed"
