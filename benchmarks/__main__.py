@@ -41,7 +41,7 @@ def parsed(words: Sequence[str] | None = None) -> tuple[Options, Path | None, fl
         only=frozenset(given.only),
         seconds=given.seconds or (9.0 if given.quick else 36.0),
         in_flight=given.in_flight,
-        rounds=3,
+        rounds=2 if given.quick else 3,
         runs=100_000 if given.full else 2_000 if given.quick else 20_000,
         repeats=3 if given.quick else 5,
         learn=given.learn,
@@ -55,9 +55,9 @@ async def measure_all(session: Session) -> None:
     """Every figure that is asked for; one that fails does not take the others with it."""
     options = session.options
     steps: list[tuple[tuple[str, ...], Callable[[], Awaitable[None]]]] = [
+        (("dev_start_s",), lambda: embedded.measure_start(session)),
         ((*THROUGHPUT, *LATENCY, *IDLE), lambda: _services(session)),
         (("embedded_cycles_per_s",), lambda: embedded.measure_cycles(session)),
-        (("dev_start_s",), lambda: embedded.measure_start(session)),
         (("takeover_s",), lambda: takeover.measure(session)),
     ]
     for names, step in steps:

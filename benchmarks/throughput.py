@@ -47,6 +47,9 @@ async def measure(session: Session, target: Target, prefix: str) -> None:
     taken = Taken()
     for turn in range(options.rounds):
         await _round(session, target, taken, processes, setup)
+        if setup is not None and (turn == 0 or not options.quick):
+            seconds = options.seconds / options.rounds
+            taken.at_exit.append(await peer.rate(session, peer.AT_EXIT, seconds))
         note(f"round {turn + 1}: {taken}")
     _report(session, taken, processes, dataclasses.asdict(setup) if setup else {"missing": why})
 
@@ -59,7 +62,7 @@ async def top_rate(session: Session, target: Target) -> None:
 
 
 async def _probe(session: Session, target: Target) -> int:
-    result = await session.drive(target, "closed", seconds=1.0)
+    result = await session.drive(target, "closed", seconds=2.0)
     return int(result["runs"])
 
 
@@ -97,7 +100,6 @@ async def _round(
     taken.limit.append(await _limit(session, processes, seconds))
     if setup is not None:
         taken.steps.append(await peer.rate(session, setup, seconds))
-        taken.at_exit.append(await peer.rate(session, peer.AT_EXIT, seconds))
 
 
 def _report(session: Session, taken: Taken, processes: int, setup: dict[str, Any]) -> None:

@@ -1,21 +1,19 @@
 """The runner's REST API: definitions, agents, runs, messages."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from placet.clock import Clock
 from placet.domain.run import Message, Run, RunStatus
 from placet.errors import Invalid, NotAllowed
 from placet.ids import derived_id, new_id
 from placet.process.access import caller
 from placet.process.auth import Caller
-from placet_runner.ports import Image
 from placet_runner.rules import run_view
 from placet_runner.usecases.talk import Talk
+from placet_runner.usecases.watch import Watch
 
 MAX_WAIT = 60.0
 
@@ -56,7 +54,7 @@ Reader = Annotated[Caller, Depends(caller("runs:read"))]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 
 
-def router(talk: Talk, clock: Clock, problems: Callable[[], list[str]]) -> APIRouter:
+def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRouter:
     """The routes; `problems` tells which agent files could not be loaded."""
     api = APIRouter(prefix="/v1", tags=["runner"])
 
@@ -106,12 +104,8 @@ def router(talk: Talk, clock: Clock, problems: Callable[[], list[str]]) -> APIRo
         With `settled`, standing still does not count while that input is still open.
         """
         image = await talk.look(who.namespace, run_id)
-        deadline = clock.monotonic() + wait
-        pause = 0.01
-        while not _stands(image, settled) and clock.monotonic() < deadline:
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.5, 0.5)
-            image = await talk.look(who.namespace, run_id)
+        if wait:
+            image = await watch.stands(image, wait, settled)
         entries = await talk.runs.history(image) if journal else None
         return run_view(image.document, journal=entries)
 
@@ -141,12 +135,6 @@ def router(talk: Talk, clock: Clock, problems: Callable[[], list[str]]) -> APIRo
         return run_view((await talk.abort(who.namespace, agent, who.id)).document)
 
     return api
-
-
-def _stands(image: Image, settled: str | None) -> bool:
-    if settled is not None and image.status.live and any(e["id"] == settled for e in image.waiting):
-        return False
-    return image.status not in (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
 def _on_behalf(who: Caller, user: str | None) -> str | None:

@@ -24,6 +24,7 @@ from placet_runner.usecases.grip import Hand
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
 from placet_runner.usecases.talk import Talk
+from placet_runner.usecases.watch import Watch
 
 NAME = "runner"
 USER = RUNNER_USER
@@ -62,7 +63,8 @@ class Runner:
             owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
             lease=settings.lease,
         )
-        self.replica = Replica(hand, self.loaded.agents, settings.runner_slots)
+        self._watch = Watch(self.runs, platform.clock)
+        self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
             agents=StoredAgents(database.collection("agents")),
@@ -75,7 +77,6 @@ class Runner:
         sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, platform.clock)
         self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds)
         self._consumers = RunnerConsumers(self.replica, self.talk)
-        self._clock = platform.clock
         self._registry = platform.metrics
         gauges = Gauges(collection, self.metrics, platform.clock)
         platform.metrics.before_scrape(gauges.refresh)
@@ -85,7 +86,7 @@ class Runner:
         """The runner as the process runs it."""
         return Service(
             name=NAME,
-            routers=(router(self.talk, self._clock, lambda: self.loaded.problems),),
+            routers=(router(self.talk, self._watch, lambda: self.loaded.problems),),
             start=self.start,
             stop=self.stop,
             ready=self.ready,

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
+from typing import IO
 
 import httpx2
 import pymongo
@@ -82,10 +83,17 @@ def _until_primary(url: str) -> None:
 def processes(amqp_port: int, mongo_port: int) -> Iterator[dict[str, httpx2.Client]]:
     """The three services, each with its own users; a client for each, with one key."""
     ports = {name: free_port() for name in SERVICES}
-    running = [
-        subprocess.Popen([_placet(), name], env=_environment(name, port, amqp_port, mongo_port))
+    stack = ExitStack()
+    logs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in SERVICES}
+    running = {
+        name: subprocess.Popen(
+            [_placet(), name],
+            env=_environment(name, port, amqp_port, mongo_port),
+            stdout=logs[name],
+            stderr=subprocess.STDOUT,
+        )
         for name, port in ports.items()
-    ]
+    }
     clients: dict[str, httpx2.Client] = {}
     try:
         key = _first_key(mongo_port)
@@ -95,15 +103,16 @@ def processes(amqp_port: int, mongo_port: int) -> Iterator[dict[str, httpx2.Clie
                 headers={"Authorization": f"Bearer {key}"},
                 timeout=90,
             )
-            _until_ready(clients[name], name)
+            _until_ready(clients[name], name, logs[name])
         yield clients
     finally:
         for client in clients.values():
             client.close()
-        for process in running:
+        for process in running.values():
             process.terminate()
-        for process in running:
+        for process in running.values():
             process.wait(60)
+        stack.close()
 
 
 def _placet() -> str:
@@ -116,7 +125,7 @@ def _environment(name: str, port: int, amqp_port: int, mongo_port: int) -> dict[
         "PLACET_AMQP_URL": amqp_url(amqp_port, f"placet-{name}"),
         "PLACET_MONGO_URL": mongo_url(mongo_port, f"placet-{name}"),
         "PLACET_PORT": str(port),
-        "PLACET_LOG_LEVEL": "error",
+        "PLACET_LOG_LEVEL": "info",
     }
 
 
@@ -128,7 +137,7 @@ def _first_key(mongo_port: int) -> str:
     return str(json.loads(done.stdout)["key"])
 
 
-def _until_ready(client: httpx2.Client, name: str) -> None:
+def _until_ready(client: httpx2.Client, name: str, log: IO[bytes]) -> None:
     pause, said = Event(), ""
     for _ in range(READY_SECONDS * 10):
         try:
@@ -139,4 +148,5 @@ def _until_ready(client: httpx2.Client, name: str) -> None:
         except httpx2.TransportError as error:
             said = repr(error)
         pause.wait(0.1)
-    raise AssertionError(f"the {name} is not ready: {said}")
+    log.seek(0)
+    raise AssertionError(f"the {name} is not ready: {said}\n{log.read().decode()[-4000:]}")

@@ -236,10 +236,20 @@ def test_the_lists_of_settings_and_metrics_are_what_the_code_says() -> None:
 
 
 def test_the_ops_example_runs_in_process_with_a_real_model_client() -> None:
-    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "status": "completed"}
+    call: dict[str, object] = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "status": "completed",
+    }
     call |= {"name": "drop_database", "arguments": '{"name": "staging"}'}
     said = {"type": "output_text", "text": "It is gone.", "annotations": []}
-    message = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}
+    message: dict[str, object] = {
+        "type": "message",
+        "id": "m",
+        "role": "assistant",
+        "status": "completed",
+    }
     with openai_server() as server:
         for output in (call, message | {"content": [said]}):
             server.replies.append((200, responses(output)))

@@ -71,7 +71,9 @@ async def test_invariants_4_5_7_hold_while_runners_and_brokers_are_killed_every_
         assert effects(placet.ledger, "freely") == sum("freely" in text for text in texts)
         tries = [path.name.split(".")[2] for path in placet.ledger.glob("run.carefully.*")]
         assert len(tries) == len(set(tries)), "a call that must not be guessed about ran twice"
-        print(f"{RUNS} runs, {len(kills)} kills, {executions(placet.ledger, 'safely')} tries of {safely}")
+        print(
+            f"{RUNS} runs, {len(kills)} kills, {executions(placet.ledger, 'safely')} tries of {safely}"
+        )
 
 
 SUSPENDED = 100

@@ -1,7 +1,7 @@
 """One replica: as many runs at once as it has slots, and what it does about each message."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from placet.agents.agent import Agent
 from placet.domain.resolution import Resolution
@@ -53,7 +53,11 @@ class Slots:
 class Replica:
     """Claims runs, holds them, and takes answers in. Every method may be called twice for one message."""
 
-    def __init__(self, hand: Hand, agents: Mapping[str, Agent], slots: int) -> None:
+    def __init__(
+        self, hand: Hand, agents: Mapping[str, Agent], slots: int, moved: Callable[[str], None]
+    ) -> None:
+        """Hold `slots` runs at most; `moved` is told of each that was let go."""
+        self._moved = moved
         self._hand = hand
         self._agents = agents
         self._slots = Slots(slots)
@@ -208,6 +212,7 @@ class Replica:
             if self._holders.get(run_id, (None,))[0] is holder:
                 del self._holders[run_id]
             self._hand.metrics.held(len(self._holders))
+            self._moved(run_id)
             await self._slots.give_back()
 
 

@@ -1,0 +1,67 @@
+"""Waiting for a run to stand still: woken by this replica, polled for where another holds it."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from placet.clock import Clock
+from placet.domain.run import RunStatus
+from placet_runner.ports import Image, Runs
+
+_FIRST_LOOK = 0.05
+_LONGEST_LOOK = 0.5
+
+
+class Watch:
+    """Who in this process waits for which run."""
+
+    def __init__(self, runs: Runs, clock: Clock) -> None:
+        self._runs = runs
+        self._clock = clock
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+
+    def moved(self, run_id: str) -> None:
+        """This replica let go of the run: whoever waits for it looks again."""
+        for event in self._waiting.get(run_id, ()):
+            event.set()
+
+    async def stands(self, image: Image, seconds: float, settled: str | None) -> Image:
+        """The run once it stands still, or as it is after that time.
+
+        With `settled`, it does not stand still while that input is open or not taken up.
+        """
+        until = self._clock.monotonic() + seconds
+        pause = _FIRST_LOOK
+        with self._event(image.id) as event:
+            while not _stands(image, settled) and (left := until - self._clock.monotonic()) > 0:
+                await _either(event, min(pause, left))
+                event.clear()
+                pause = min(pause * 1.5, _LONGEST_LOOK)
+                image = await self._runs.get(image.id) or image
+        return image
+
+    @contextmanager
+    def _event(self, run_id: str) -> Iterator[asyncio.Event]:
+        event = asyncio.Event()
+        waiting = self._waiting.setdefault(run_id, set())
+        waiting.add(event)
+        try:
+            yield event
+        finally:
+            waiting.discard(event)
+            if not waiting:
+                self._waiting.pop(run_id, None)
+
+
+def _stands(image: Image, settled: str | None) -> bool:
+    if settled is not None and image.status.live and any(e["id"] == settled for e in image.waiting):
+        return False
+    return image.status not in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
