@@ -84,7 +84,7 @@ def processes(amqp_port: int, mongo_port: int) -> Iterator[dict[str, httpx2.Clie
     """The three services, each with its own users; a client for each, with one key."""
     ports = {name: free_port() for name in SERVICES}
     stack = ExitStack()
-    logs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in SERVICES}
+    logs = {name: stack.enter_context(_scratch()) for name in SERVICES}
     running = {
         name: subprocess.Popen(
             [_placet(), name],
@@ -113,6 +113,10 @@ def processes(amqp_port: int, mongo_port: int) -> Iterator[dict[str, httpx2.Clie
         for process in running.values():
             process.wait(60)
         stack.close()
+
+
+def _scratch() -> IO[bytes]:
+    return tempfile.TemporaryFile()
 
 
 def _placet() -> str:

@@ -57,6 +57,8 @@ def known(placet: Served) -> dict[str, list[str]]:
     return {"run_id": ids, "agent": ["ops", *(r["agent_id"] for r in shown)], "id": inputs}
 
 
+# The services' own thread draws jitter, which Hypothesis takes for a strategy that does.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 @schema.parametrize()
 @settings(
     max_examples=EXAMPLES,

@@ -13,9 +13,11 @@ import ast
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,9 +33,8 @@ from anyio import to_thread
 from placet.ids import new_id
 from tests.integration.models.openai_server import openai_server
 from tests.support.cluster import Cluster
-from tests.support.commands import EXAMPLES, ROOT, clean, placet
+from tests.support.commands import EXAMPLES, ROOT, WITHIN, clean, placet
 from tests.support.eventually import eventually
-from tests.support.mongod import free_port
 from tests.support.reference import OPERATING, written
 
 COPIED = ("Makefile", "pyproject.toml", "scripts", "requirements", "deploy", ".env.example")
@@ -91,18 +92,23 @@ class Reader:
         known = self.folder / ".exported"
         before = known.read_text() if known.exists() else ""
         with (self.folder / ".said").open("wb") as said:
-            done = subprocess.run(
+            shell = subprocess.Popen(
                 ["bash", "-euo", "pipefail", "-c", f"{before}\n{keep}{text}"],
                 cwd=self.folder,
                 env=self.env,
-                input=b"y\n",
+                stdin=subprocess.PIPE,
                 stdout=said,
                 stderr=subprocess.STDOUT,
-                timeout=240,
-                check=False,
+                start_new_session=True,
             )
+        try:
+            shell.communicate(b"y\n", timeout=WITHIN)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()
         told = (self.folder / ".said").read_text()
-        assert done.returncode == 0, f"{text}\n--- said ---\n{told[-4000:]}"
+        assert shell.returncode == 0, f"{text}\n--- said ---\n{told[-4000:]}"
         self.said += told
 
     def _leave_running(self, text: str) -> None:
@@ -186,7 +192,7 @@ def lend_environment(folder: Path) -> None:
 async def test_every_command_of_the_readme_works_as_written(
     tmp_path: Path, amqp_urls: dict[str, str], mongo_url: str, empty_queues: None
 ) -> None:
-    port, *services = (str(free_port()) for _ in range(4))
+    port, *services = (str(each) for each in quiet_ports(4))
     changed = {
         "make dev": f'make dev ARGS="--port {port}"',
         "placet dev": f"placet dev --port {port}",
@@ -210,6 +216,16 @@ async def test_every_command_of_the_readme_works_as_written(
         '{"ready":true',
     ):
         assert words in reader.said
+
+
+def quiet_ports(count: int) -> list[int]:
+    """Free ports that no outgoing connection takes before we do: below those that systems hand out."""
+    found: list[int] = []
+    for port in random.Random().sample(range(20_000, 30_000), 200):  # noqa: S311 - not a secret
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+    return found[:count]
 
 
 def template(amqp_urls: dict[str, str]) -> str:

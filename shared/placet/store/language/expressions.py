@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -28,18 +29,21 @@ class Scope:
 
 def evaluate(expression: Any, scope: Scope) -> Any:
     """Return the value of `expression`, or `MISSING`; raises `BadStatement` for what is unknown."""
-    match expression:
-        case str() if expression.startswith("$"):
-            return _path(expression, scope)
-        case list() | tuple():
-            return [_or_null(evaluate(each, scope)) for each in expression]
-        case Mapping():
-            return _document(expression, scope)
-        case _:
-            return expression
+    kind = type(expression)
+    if kind is str:
+        return _path(expression, scope) if expression[:1] == "$" else expression
+    if kind is dict:
+        return _document(expression, scope)
+    if kind is list or kind is tuple:
+        return [_or_null(evaluate(each, scope)) for each in expression]
+    return _document(dict(expression), scope) if isinstance(expression, Mapping) else expression
 
 
 def _document(expression: Mapping[str, Any], scope: Scope) -> Any:
+    if len(expression) == 1:
+        ((name, argument),) = expression.items()
+        if name[:1] == "$":
+            return _operation(name, argument, scope)
     names = list(expression)
     if names and names[0].startswith("$"):
         if len(names) > 1:
@@ -57,10 +61,17 @@ def _or_null(value: Any) -> Any:
 
 
 def _path(expression: str, scope: Scope) -> Any:
+    variable, path = _parsed(expression)
+    return _walk(_variable(variable, scope) if variable else scope.document, path)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(expression: str) -> tuple[str, tuple[str, ...]]:
+    """A path's variable ("" for the document itself) and its fields."""
     if not expression.startswith("$$"):
-        return _walk(scope.document, expression[1:].split("."))
+        return "", tuple(expression[1:].split("."))
     name, *rest = expression[2:].split(".")
-    return _walk(_variable(name, scope), rest)
+    return name, tuple(rest)
 
 
 def _variable(name: str, scope: Scope) -> Any:
@@ -80,7 +91,7 @@ def _variable(name: str, scope: Scope) -> Any:
 def _walk(value: Any, path: Sequence[str]) -> Any:
     if not path:
         return value
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return _walk(value.get(path[0], MISSING), path[1:])
     if isinstance(value, list):
         found = (_walk(each, path) for each in value if isinstance(each, Mapping))
