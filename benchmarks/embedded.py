@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from benchmarks.figures import Figure, median
+from benchmarks.figures import Figure, median, windows_in
 from benchmarks.session import AGENTS, Session, Target
 
 START_WITHIN = 60.0
-WINDOWS = 3
 END_WITHIN = 20.0
 
 
@@ -87,8 +86,9 @@ async def measure_cycles(session: Session) -> None:
     """The cycle in one process."""
     folder = session.servers.folder / "embedded"
     async with dev(folder, "--agents", str(AGENTS)) as (target, _):
+        seconds = session.options.seconds
         result = await session.drive(
-            target, "closed", seconds=session.options.seconds, warmup=3.0, windows=WINDOWS
+            target, "closed", seconds=seconds, warmup=3.0, windows=windows_in(seconds)
         )
     cpu = {f"{n}_ms": s * 1e3 / max(result["counted"], 1) for n, s in result["cpu_seconds"].items()}
     rate = median(result["rates"])

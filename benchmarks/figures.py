@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+SHORTEST_WINDOW = 4.0
+
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least `share` (0 to 1) of the values do not exceed.
@@ -35,6 +37,11 @@ def per_window(moments: Sequence[float], begin: float, length: float, count: int
         if 0 <= index < count:
             found[index] += 1
     return [n / length for n in found]
+
+
+def windows_in(seconds: float) -> int:
+    """How many windows a measurement has: runs in flight end in waves, which a short one would show."""
+    return max(1, int(seconds // SHORTEST_WINDOW))
 
 
 def shares(number: int, each: float) -> int:

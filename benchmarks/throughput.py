@@ -6,12 +6,10 @@ from typing import Any
 
 from benchmarks import peer
 from benchmarks.counting import budget
-from benchmarks.figures import Figure, median, note, ratio
+from benchmarks.figures import Figure, median, note, ratio, windows_in
 from benchmarks.processes import ChildFailed
 from benchmarks.session import Session, Target
 
-WINDOWS = 3
-"""In each round."""
 GOAL = ">= 5 x peer and >= 0.5 x limit_per_s"
 
 
@@ -91,7 +89,9 @@ async def _round(
     session: Session, target: Target, taken: Taken, processes: int, setup: peer.Setup | None
 ) -> None:
     seconds = session.options.seconds / session.options.rounds
-    result = await session.drive(target, "closed", seconds=seconds, warmup=1.5, windows=WINDOWS)
+    result = await session.drive(
+        target, "closed", seconds=seconds, warmup=2.0, windows=windows_in(seconds)
+    )
     taken.cycles += result["rates"]
     taken.counted += result["counted"]
     taken.early_answers += result["early_answers"]

@@ -111,3 +111,19 @@ class Poster(Protocol):
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Answer:
         """One try and what it brought; raises nothing for a receiver that fails."""
         ...
+
+
+class Observer(Protocol):
+    """What the use cases tell the metrics."""
+
+    def stored(self, fresh: int, given: int) -> None:
+        """Of `given` events, `fresh` were new."""
+        ...
+
+    def tried(self, outcome: str, took: timedelta) -> None:
+        """One try of one delivery."""
+        ...
+
+    def ended(self, state: str) -> None:
+        """One delivery came to its end."""
+        ...

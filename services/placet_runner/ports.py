@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.kernel import Entry
+from placet.kernel.state import CallState
+from placet.kernel.turns import CallOutcome
 
 Document = dict[str, Any]
 
@@ -223,4 +225,36 @@ class Agents(Protocol):
 
     async def set_current(self, namespace: str, agent_id: str, expected: str, run_id: str) -> bool:
         """Make `run_id` the current run if `expected` still is. False: another was faster."""
+        ...
+
+
+class Observer(Protocol):
+    """What the use cases tell the metrics."""
+
+    def created(self) -> None:
+        """One run more."""
+        ...
+
+    def ended(self, status: RunStatus) -> None:
+        """One run came to its end."""
+        ...
+
+    def replied(self, outcome: str) -> None:
+        """One model call: `ok` or `failed`."""
+        ...
+
+    def started(self, call: CallState) -> None:
+        """One effect begins."""
+        ...
+
+    def called(self, outcome: CallOutcome) -> None:
+        """One call has its result."""
+        ...
+
+    def resumed(self, waited: timedelta) -> None:
+        """One answer reached its run."""
+        ...
+
+    def held(self, count: int) -> None:
+        """How many runs are held now."""
         ...

@@ -209,8 +209,8 @@ async def test_every_command_of_the_readme_works_as_written(
     for words in (
         "The tool ran 1 time(s)",
         "database staging dropped",
-        "ask me on Monday",
-        "completed That is done.",
+        " is declined",
+        "completed I have nothing more to do.",
         "answered",
         "svc-billing is service:billing",
         '{"ready":true',
@@ -244,6 +244,19 @@ def test_links_lead_somewhere_and_code_can_be_read(document: Path) -> None:
             ast.parse(block.text)
         if block.language == "json":
             json.loads(block.text)
+
+
+def test_the_examples_pass_the_type_checker() -> None:
+    files = [str(each) for each in sorted(EXAMPLES.glob("*.py"))]
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_the_lists_of_settings_and_metrics_are_what_the_code_says() -> None:

@@ -79,6 +79,5 @@ async def read(model: type[B], request: Request) -> B:
 
 def documented(model: type[BaseModel]) -> dict[str, Any]:
     """What OpenAPI says about a body that the route reads itself."""
-    schema = model.model_json_schema(by_alias=True, ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
+    schema = model.model_json_schema(by_alias=True)
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

@@ -6,8 +6,7 @@ from datetime import timedelta
 from placet.clock import Clock
 from placet.process import logs
 from placet.process.crash import crash_point
-from placet_notifier.metrics import NotifierMetrics
-from placet_notifier.ports import Deliveries, Endpoints, Poster
+from placet_notifier.ports import Deliveries, Endpoints, Observer, Poster
 from placet_notifier.rules.delivery import Answer, Delivery, State, Verdict, verdict
 from placet_notifier.rules.endpoint import Endpoint
 from placet_notifier.rules.signing import sign
@@ -25,7 +24,7 @@ class Deliver:
         endpoints: Endpoints,
         poster: Poster,
         clock: Clock,
-        metrics: NotifierMetrics,
+        metrics: Observer,
     ) -> None:
         self._deliveries = deliveries
         self._endpoints = endpoints

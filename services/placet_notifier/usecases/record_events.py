@@ -7,8 +7,7 @@ from placet.clock import Clock
 from placet.errors import PlacetError
 from placet.messages import Event
 from placet.store.batches import Batches
-from placet_notifier.metrics import NotifierMetrics
-from placet_notifier.ports import Deliveries, Endpoints, EventLog
+from placet_notifier.ports import Deliveries, Endpoints, EventLog, Observer
 from placet_notifier.rules.delivery import Delivery, delivery_for
 
 MOST = 500
@@ -25,7 +24,7 @@ class RecordEvents:
         endpoints: Endpoints,
         deliveries: Deliveries,
         clock: Clock,
-        metrics: NotifierMetrics,
+        metrics: Observer,
         *,
         on_stored: Callable[[str], None] = lambda _: None,
         on_owed: Callable[[], None] = lambda: None,

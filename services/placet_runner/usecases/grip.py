@@ -17,8 +17,7 @@ from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits
 from placet.process.crash import crash_point
-from placet_runner.metrics import RunnerMetrics
-from placet_runner.ports import Document, Image, Runs, Step
+from placet_runner.ports import Document, Image, Observer, Runs, Step
 from placet_runner.rules import LONG_TAIL, event_entry, request_entry, waiting_entry
 
 Row = Callable[[Image, Step], Awaitable[Image | None]]
@@ -36,7 +35,7 @@ class Hand:
     post: Post
     """Publishes outbox entries that a write has stored."""
     clock: Clock
-    metrics: RunnerMetrics
+    metrics: Observer
     owner: str
     lease: timedelta
 

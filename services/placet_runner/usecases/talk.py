@@ -10,8 +10,7 @@ from placet.errors import Conflict, NotFound
 from placet.ids import derived_id, new_id
 from placet.kernel.journal import RunCancelled
 from placet.messages import CommandName, EventType, RunCommand
-from placet_runner.metrics import RunnerMetrics
-from placet_runner.ports import Agents, Document, Image, Runs
+from placet_runner.ports import Agents, Document, Image, Observer, Runs
 from placet_runner.rules import close_entry, event_entry, new_run, outbox_entry
 from placet_runner.usecases.grip import Post
 from placet_runner.usecases.replica import Replica
@@ -29,7 +28,7 @@ class Talk:
     replica: Replica
     post: Post
     clock: Clock
-    metrics: RunnerMetrics
+    metrics: Observer
 
     async def start(
         self,

@@ -112,7 +112,7 @@ class InProcessBus:
     async def retry_dead(self, id: str) -> None:
         """Publish a dead letter again, then drop it."""
         item, letter = self._find(id)
-        await self.publish(again(letter))
+        self._server.publish(again(letter), letter.delivery.user_id or "")
         self._server.queues[DEAD].items.remove(item)
 
     async def drop_dead(self, id: str) -> None:

@@ -149,7 +149,8 @@ class Bus(Protocol):
     async def retry_dead(self, id: str) -> None:
         """Publish a dead letter again to where it first went, then take it off its queue.
 
-        Raises `NotFound`; `Conflict` when it is not one of Placet's own commands or events.
+        It keeps its sender, which RabbitMQ allows to that very user and to one with the tag
+        `impersonator`. Raises `NotFound`; `Conflict` when it is not one of Placet's own commands or events.
         """
         ...
 

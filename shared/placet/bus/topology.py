@@ -20,8 +20,6 @@ REQUEST_KEYS = (
     "edit_text",
     "review",
     "close",
-    "applied",
-    "notified",
 )
 
 
@@ -108,11 +106,12 @@ TOPOLOGY = Topology(
         Exchange("placet.events", "topic", mandatory=False),
         Exchange("placet.control", "fanout", mandatory=False),
         Exchange(DEAD, "topic"),
+        Exchange(PROBE, "direct"),
     ),
     queues=(
         # First what the others' dead letters need.
         Queue(DEAD, DEAD, ("#",), delivery_limit=NEVER, dead_letter=False),
-        Queue(PROBE, None, max_length=1, dead_letter=False, overflow="drop-head"),
+        Queue(PROBE, PROBE, (PROBE,), max_length=1, dead_letter=False, overflow="drop-head"),
         Queue("placet.runner.runs", "placet.runs", ("start", "wake", "message", "abort")),
         Queue("placet.runner.resolutions", "placet.resolutions", ("resolution",)),
         Queue("placet.broker.requests", "placet.requests", REQUEST_KEYS),

@@ -21,8 +21,8 @@ dead = App(name="dead", help="Dead letters on RabbitMQ (for the operator).")
 async def _bus() -> AsyncIterator[Bus]:
     url = os.environ.get("PLACET_AMQP_URL")
     if not url:
-        raise SettingsError("PLACET_AMQP_URL is missing: RabbitMQ, as one of Placet's own users")
-    bus = await open_bus(url.replace("{user}", "placet-broker"), "placet-broker")
+        raise SettingsError("PLACET_AMQP_URL is missing: RabbitMQ, as the user placet-operator")
+    bus = await open_bus(url.replace("{user}", "placet-operator"))
     try:
         yield bus
     finally:

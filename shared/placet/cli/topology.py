@@ -17,8 +17,8 @@ async def apply() -> int:
     """Declare everything; exits with 1 and names what exists with other arguments."""
     url = os.environ.get("PLACET_AMQP_URL")
     if not url:
-        raise SettingsError("PLACET_AMQP_URL is missing: RabbitMQ, as one of Placet's own users")
-    bus = await open_bus(url.replace("{user}", "placet-broker"), "placet-broker")
+        raise SettingsError("PLACET_AMQP_URL is missing: RabbitMQ, as the user placet-operator")
+    bus = await open_bus(url.replace("{user}", "placet-operator"))
     try:
         problems = bus.ready()
     finally:

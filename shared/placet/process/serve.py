@@ -18,6 +18,9 @@ from placet.process.http import create_app
 from placet.process.platform import Platform, Service, from_settings
 from placet.process.settings import Settings, load, require
 
+STOP_WITHIN = 120.0
+"""Seconds that one part may take to stop; then the rest is stopped without it."""
+
 Build = Callable[[Platform], Service]
 Started = Callable[[str], None]
 
@@ -90,6 +93,7 @@ class Process:
         """Serve until `ask_to_stop`."""
         serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         starting = asyncio.create_task(self._start(on_started))
+        starting.add_done_callback(self._stop_if_it_failed)
         stopping = asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -98,6 +102,14 @@ class Process:
             stopping.cancel()
             await asyncio.wait({starting})
             await self._shut_down(serving)
+        if not starting.cancelled():
+            starting.result()
+
+    def _stop_if_it_failed(self, starting: asyncio.Task[None]) -> None:
+        """A bug at start must end the process: one that waits for ever looks as if a server were away."""
+        if not starting.cancelled() and starting.exception() is not None:
+            _log.error("start_failed", exc_info=starting.exception())
+            self._stop.set()
 
     async def _start(self, on_started: Started | None) -> None:
         for pause in waits(timedelta(milliseconds=100), timedelta(seconds=5)):
@@ -137,7 +149,8 @@ class Process:
 
     async def _quietly(self, ending: Awaitable[None], what: str) -> None:
         try:
-            await ending
+            async with asyncio.timeout(STOP_WITHIN):
+                await ending
         except Exception as error:  # noqa: BLE001 - the rest must be stopped whatever this did
             _log.error("stop_failed", part=what, exc_info=error)
 

@@ -99,7 +99,7 @@ class RabbitBus:
     async def probe(self) -> None:
         """A publish to the probe queue, which keeps one message; raises `Unavailable`."""
         await self.publish(
-            Outgoing("", PROBE, type="placet.probe.v1", body=b"{}", event_id=new_id("evt"))
+            Outgoing(PROBE, PROBE, type="placet.probe.v1", body=b"{}", event_id=new_id("evt"))
         )
 
     async def close(self) -> None:
@@ -122,7 +122,7 @@ class RabbitBus:
     async def retry_dead(self, id: str) -> None:
         """Publish it again with a confirm, then take it off the dead-letter queue."""
         async with self._dead.take(id) as letter:
-            await self.publish(again(letter))
+            await self._publisher.publish(again(letter), user=letter.delivery.user_id)
 
     async def drop_dead(self, id: str) -> None:
         """Take it off the dead-letter queue for good."""

@@ -57,16 +57,19 @@ class RabbitPublisher:
         self._optional = {row.name for row in topology.exchanges if not row.mandatory}
         self._slots = cycle([Slot(link) for _ in range(CHANNELS)])
 
-    async def publish(self, message: Outgoing) -> None:
-        """Return after the confirm; raises as the port says."""
+    async def publish(self, message: Outgoing, *, user: str | None = None) -> None:
+        """Return after the confirm; raises as the port says.
+
+        For another `user` than its own the connection needs RabbitMQ's tag `impersonator`.
+        """
         if len(message.body) > self._max_body_bytes:
             raise TooLarge(
                 f"a {message.type} message of {len(message.body)} bytes is over the limit of "
                 f"{self._max_body_bytes}"
             )
-        await self.publish_any_size(message)
+        await self.publish_any_size(message, user=user)
 
-    async def publish_any_size(self, message: Outgoing) -> None:
+    async def publish_any_size(self, message: Outgoing, *, user: str | None = None) -> None:
         """What came over the bus may go to the dead letters at the size it had."""
         try:
             async with asyncio.timeout(self._confirm_seconds):
@@ -75,7 +78,7 @@ class RabbitPublisher:
                     message.body,
                     exchange=message.exchange,
                     routing_key=message.key,
-                    properties=properties(message, self._user, self._clock.now()),
+                    properties=properties(message, user or self._user, self._clock.now()),
                     mandatory=message.exchange not in self._optional,
                     wait=False,
                 )
