@@ -30,15 +30,15 @@ system: setup ## install the servers and the browser that the tests start (Debia
 	@scripts/system
 
 .PHONY: test
-test: setup ## run every test; ARGS="tests/unit -k name" for some
+test: system ## run every test; ARGS="tests/unit -k name" for some
 	@$(PY) -m pytest $(ARGS)
 
 .PHONY: faults
-faults: setup ## the long form of the fault tests: kills, cuts, lost queues, fuzzing
+faults: system ## the long form of the fault tests: kills, cuts, lost queues, fuzzing
 	@PLACET_FAULTS=long $(PY) -m pytest -m faults $(ARGS)
 
 .PHONY: bench
-bench: setup ## measure a cycle from question to resumed run
+bench: system ## measure a cycle from question to resumed run
 	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: check
@@ -72,4 +72,4 @@ lock: setup ## pin the dependencies again after a change of pyproject.toml; ARGS
 
 .PHONY: clean
 clean: ## remove .venv and every cache
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
+	@rm -rf .venv .bench-venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis

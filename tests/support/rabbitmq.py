@@ -37,6 +37,7 @@ USERS = {
     "placet-runner": _OWN,
     "placet-broker": _OWN,
     "placet-notifier": _OWN,
+    "placet-operator": _OWN,
     "svc-billing": (_REPLY, "^placet\\.(requests|answers)$", _REPLY),
 }
 """By user: what it may configure, write, read."""
