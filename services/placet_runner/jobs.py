@@ -1,11 +1,14 @@
 """What the runner does by itself: sweeping."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from placet.clock import Clock
 from placet.errors import PlacetError
 from placet.process import logs
 from placet_runner.usecases.sweep import BATCH, Sweep
+
+MINUTE = 60.0
 
 _log = logs.get(__name__)
 
@@ -13,10 +16,18 @@ _log = logs.get(__name__)
 class SweepJob:
     """Sweeps again and again until stopped; a failing sweep waits for the next turn."""
 
-    def __init__(self, sweep: Sweep, clock: Clock, every: float) -> None:
+    def __init__(
+        self,
+        sweep: Sweep,
+        clock: Clock,
+        every: float,
+        each_minute: Callable[[], Awaitable[None]],
+    ) -> None:
         self._sweep = sweep
         self._clock = clock
         self._every = every
+        self._each_minute = each_minute
+        self._minute_at = clock.monotonic() + MINUTE
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -39,6 +50,9 @@ class SweepJob:
             found = 0
             try:
                 found = await self._sweep.once()
+                if self._clock.monotonic() > self._minute_at:
+                    self._minute_at = self._clock.monotonic() + MINUTE
+                    await self._each_minute()
             except PlacetError as error:
                 _log.warning("sweep_waits", reason=str(error))
             except Exception:  # noqa: BLE001 - the net must not be torn by one run

@@ -84,8 +84,14 @@ class Step:
     used_messages: Sequence[str] = ()
     """Ids of `inbox` entries that `entries` take in."""
     outbox: Sequence[Document] = ()
+    published: Sequence[str] = ()
+    """Ids of outbox entries that the bus has confirmed: they leave with this write (R20)."""
     fields: Mapping[str, Any] | None = None
     """Plain fields for people: `text`, `error`."""
+
+
+NOTHING = Step()
+"""A write that brings nothing besides the row it is."""
 
 
 class Runs(Protocol):
@@ -127,7 +133,7 @@ class Runs(Protocol):
         """R6."""
         ...
 
-    async def park(self, held: Image, outbox: Sequence[Document] = ()) -> Image | None:
+    async def park(self, held: Image, step: Step = NOTHING) -> Image | None:
         """R7."""
         ...
 
@@ -174,12 +180,14 @@ class Runs(Protocol):
         ...
 
     async def supersede(
-        self, held: Image, closes: Mapping[str, Document], outbox: Sequence[Document] = ()
+        self, held: Image, closes: Mapping[str, Document], step: Step = NOTHING
     ) -> Image | None:
         """R16. `closes`: the outbox entry by input id."""
         ...
 
-    async def withdraw(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+    async def withdraw(
+        self, held: Image, closes: Mapping[str, Document], step: Step = NOTHING
+    ) -> Image | None:
         """R17."""
         ...
 

@@ -70,6 +70,13 @@ def new_run(
     }
 
 
+def held(document: Document, owner: str, op: str, until: datetime) -> Document:
+    """A new run as a claim would leave it: for the replica that creates it and works on it at once."""
+    lease = {"owner": owner, "op": op, "until": until}
+    claimed = {"status": RunStatus.RUNNING.value, "epoch": 1, "tries": 1, "lease": lease}
+    return document | claimed | {"outbox": [], "due": until}
+
+
 def outbox_entry(
     message: BaseModel, *, exchange: str, key: str, event_id: str, run_id: str
 ) -> Document:

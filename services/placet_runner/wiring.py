@@ -20,7 +20,7 @@ from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
-from placet_runner.usecases.grip import Hand
+from placet_runner.usecases.grip import Hand, Skew
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
 from placet_runner.usecases.talk import Talk
@@ -55,13 +55,15 @@ class Runner:
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
         self.loaded = loaded or load_agents(settings.agents)
+        self._database, self._clock, self._skew = database, platform.clock, Skew()
         hand = Hand(
             runs=self.runs,
-            post=self.relay.post,
+            relay=self.relay,
             clock=platform.clock,
             metrics=self.metrics,
             owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
             lease=settings.lease,
+            skew=self._skew,
         )
         self._watch = Watch(self.runs, platform.clock)
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
@@ -70,12 +72,12 @@ class Runner:
             agents=StoredAgents(database.collection("agents")),
             definitions=self.loaded.agents,
             replica=self.replica,
-            post=self.relay.post,
+            relay=self.relay,
             clock=platform.clock,
             metrics=self.metrics,
         )
         sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, platform.clock)
-        self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds)
+        self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds, self.measure_skew)
         self._consumers = RunnerConsumers(self.replica, self.talk)
         self._registry = platform.metrics
         gauges = Gauges(collection, self.metrics, platform.clock)
@@ -107,7 +109,14 @@ class Runner:
                 name = "placet.runner.control" if queue == self._control else queue
                 counted = measured(name, handler, self._registry)
                 self._running[queue] = await self._bus.consume(queue, counted, prefetch=slots)
+        await self.measure_skew()
         self._sweeping.start()
+
+    async def measure_skew(self) -> None:
+        """Ask the database for its time."""
+        before = self._clock.now()
+        there = await self._database.now()
+        self._skew.ahead = there - before
 
     async def stop(self) -> None:
         """Take nothing more, hand runs back, and send what is written."""

@@ -1,14 +1,21 @@
-"""Placet: durable human approval for AI agents. This is the public API for people who write agents."""
+"""Placet: durable human approval for AI agents. This is the public API for people who write agents.
 
-from placet.agents.agent import Agent, HumanInput
-from placet.agents.context import Context
-from placet.agents.handlers import ApprovalHandler, CliApprovalHandler, InteractionHandler
-from placet.agents.models import Model
-from placet.agents.scripted import ScriptedModel
-from placet.agents.tool import Tool, tool
-from placet.domain.interaction import ApprovalDecision, ApprovalRequest
-from placet.domain.risk import ToolRisk
-from placet.errors import PlacetError, ToolError
+Each name is imported when it is first used: a command or a client that needs none starts faster.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from placet.agents.agent import Agent, HumanInput
+    from placet.agents.context import Context
+    from placet.agents.handlers import ApprovalHandler, CliApprovalHandler, InteractionHandler
+    from placet.agents.models import Model
+    from placet.agents.scripted import ScriptedModel
+    from placet.agents.tool import Tool, tool
+    from placet.domain.interaction import ApprovalDecision, ApprovalRequest
+    from placet.domain.risk import ToolRisk
+    from placet.errors import PlacetError, ToolError
 
 __all__ = [
     "Agent",
@@ -27,3 +34,36 @@ __all__ = [
     "ToolRisk",
     "tool",
 ]
+_MODULES = {
+    "Agent": "agents.agent",
+    "ApprovalDecision": "domain.interaction",
+    "ApprovalHandler": "agents.handlers",
+    "ApprovalRequest": "domain.interaction",
+    "CliApprovalHandler": "agents.handlers",
+    "Context": "agents.context",
+    "HumanInput": "agents.agent",
+    "InteractionHandler": "agents.handlers",
+    "Model": "agents.models",
+    "PlacetError": "errors",
+    "ScriptedModel": "agents.scripted",
+    "Tool": "agents.tool",
+    "ToolError": "errors",
+    "ToolRisk": "domain.risk",
+    "tool": "agents.tool",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The public name, from the module that defines it; kept from then on."""
+    module = _MODULES.get(name)
+    if module is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public API."""
+    return __all__

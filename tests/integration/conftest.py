@@ -1,8 +1,7 @@
 """Databases of a test's own, on SQLite and on MongoDB: the same tests run on both."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
-import anyio
 import pymongo
 import pytest
 
@@ -37,14 +36,14 @@ def databases(request: pytest.FixtureRequest) -> Iterator[Databases]:
 
 
 @pytest.fixture(params=["embedded", "servers"])
-def parts(request: pytest.FixtureRequest) -> Iterator[tuple[Databases, Buses]]:
+async def parts(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Databases, Buses]]:
     """Databases and buses of a test's own: SQLite and in process, or MongoDB and RabbitMQ."""
     if request.param == "embedded":
         yield in_memory()
         return
     mongo: str = request.getfixturevalue("mongo_url")
     urls: dict[str, str] = request.getfixturevalue("amqp_urls")
-    anyio.run(purge, urls["placet-runner"])
+    await purge(urls["placet-runner"])
     prefix = new_id("t")
     made: list[str] = []
 

@@ -21,7 +21,7 @@ def router(auth: Auth) -> APIRouter:
 
     @routes.post("", status_code=201, openapi_extra=documented(KeyBody), summary="Make a key")
     async def create(who: Operator, request: Request) -> Response:
-        """The key itself is in this reply and nowhere else."""
+        """The key itself is in this reply and nowhere else. Nobody grants a scope that they lack."""
         body = await read(KeyBody, request)
         if body.kind == "amqp":
             return json_response(orjson.dumps({"record": await _map(auth, who, body)}), 201)
@@ -31,6 +31,7 @@ def router(auth: Auth) -> APIRouter:
             scopes=body.scopes,
             person=body.person,
             service=body.service,
+            by=who,
         )
         return json_response(orjson.dumps({"key": key, "record": record}), 201)
 
@@ -50,5 +51,5 @@ async def _map(auth: Auth, who: Caller, body: KeyBody) -> dict[str, object]:
         detail = "an AMQP user stands for a service"
         raise Invalid(detail, [FieldError("/service", detail)])
     return await auth.map_amqp_user(
-        body.name, namespace=who.namespace, service=body.service, scopes=body.scopes
+        body.name, namespace=who.namespace, service=body.service, scopes=body.scopes, by=who
     )

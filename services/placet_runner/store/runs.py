@@ -11,7 +11,7 @@ from placet.kernel import Entry, write_entry
 from placet.kernel.journal import ToolStarted
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
-from placet_runner.ports import Document, Image, Step
+from placet_runner.ports import NOTHING, Document, Image, Step
 from placet_runner.rules import CHUNK, command_entry
 from placet_runner.store.expressions import (
     DUE,
@@ -84,10 +84,10 @@ class StoredRuns:
         where = {"epoch": held.epoch, "lease.op": held.lease_op, "wake": True}
         return await self._update(held.id, where, {"wake": False})
 
-    async def park(self, held: Image, outbox: Sequence[Document] = ()) -> Image | None:
+    async def park(self, held: Image, step: Step = NOTHING) -> Image | None:
         """R7: hold nothing, unless something arrived that was not looked at."""
         where = _mine(held) | {"wake": False}
-        return await self._update(held.id, where, _PARKED | {"outbox": push("outbox", outbox)})
+        return await self._update(held.id, where, _PARKED | {"outbox": _outbox(step)})
 
     async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
         """R8: keep an answer that can't be acted on here and now; wake the run once all are there."""
@@ -134,7 +134,9 @@ class StoredRuns:
             **_is_open(resolution.input_id),
         }
         changes = self._claimed(owner, op) | _stepped(step) | {"waiting": [], "tries": 0}
-        changes["outbox"] = {"$concatArrays": [_NO_MORE_CALLS, literal(list(step.outbox))]}
+        changes["outbox"] = {
+            "$concatArrays": [_no_more_calls(step.published), literal(list(step.outbox))]
+        }
         return await self._update(read.id, where, changes)
 
     async def apply_answers(self, held: Image, step: Step) -> Image | None:
@@ -181,16 +183,20 @@ class StoredRuns:
         )
 
     async def supersede(
-        self, held: Image, closes: Mapping[str, Document], outbox: Sequence[Document] = ()
+        self, held: Image, closes: Mapping[str, Document], step: Step = NOTHING
     ) -> Image | None:
         """R16: ask the broker to close what a message overtook, and wait for its word."""
         changes = _closing(closes, "superseded") | _PARKED
-        changes["outbox"] = push("outbox", [*closes.values(), *outbox])
+        changes["outbox"] = _outbox(step, *closes.values())
         return await self._update(held.id, _mine(held) | {"wake": False}, changes)
 
-    async def withdraw(self, held: Image, closes: Mapping[str, Document]) -> Image | None:
+    async def withdraw(
+        self, held: Image, closes: Mapping[str, Document], step: Step = NOTHING
+    ) -> Image | None:
         """R17: ask the broker to close what need not be asked any more."""
-        return await self._update(held.id, _mine(held), _closing(closes, "withdrawn"))
+        changes = _closing(closes, "withdrawn")
+        changes["outbox"] = _outbox(step, *closes.values())
+        return await self._update(held.id, _mine(held), changes)
 
     async def abort(self, run_id: str, entry: Entry, outbox: Sequence[Document]) -> Image | None:
         """R18: the run ends at once; what is open stays open until the broker says how it ended."""
@@ -204,7 +210,7 @@ class StoredRuns:
                 "wake": False,
                 "seq": {"$add": ["$seq", 1]},
                 "journal": push("journal", [write_entry(entry)]),
-                "outbox": {"$concatArrays": [_NO_MORE_CALLS, literal(list(outbox))]},
+                "outbox": {"$concatArrays": [_no_more_calls(), literal(list(outbox))]},
                 "waiting": _closing_all_open("$waiting"),
             },
         )
@@ -286,7 +292,7 @@ class StoredRuns:
             "wake": False,
             "lease": lease,
             "tries": {"$add": ["$tries", 1]},
-            "outbox": _NO_MORE_CALLS,
+            "outbox": _no_more_calls(),
         }
 
     async def _update(
@@ -296,15 +302,14 @@ class StoredRuns:
         return _image(await self._runs.update(run_id, where, stages))
 
 
-_NO_MORE_CALLS: Expression = {
-    "$filter": {
-        "input": "$outbox",
-        "cond": {"$not": [{"$in": ["$$this.key", ["start", "wake"]]}]},
-    }
-}
-"""A claim is what `start` and `wake` ask for: what was not published yet need not be."""
-
 _PARKED: dict[str, Expression] = {"status": "input_required", "lease": None}
+
+
+def _no_more_calls(published: Sequence[str] = ()) -> Expression:
+    """A claim is what `start` and `wake` ask for: what was not published yet need not be."""
+    needless = {"$in": ["$$this.key", ["start", "wake"]]}
+    out = {"$in": ["$$this.id", literal(list(published))]}
+    return {"$filter": {"input": "$outbox", "cond": {"$not": [{"$or": [needless, out]}]}}}
 
 
 def _mine(held: Image) -> dict[str, Any]:
@@ -325,9 +330,15 @@ def _stepped(step: Step) -> dict[str, Expression]:
         changes["waiting"] = {"$concatArrays": [without("waiting", step.used_inputs), asks]}
     if step.used_messages:
         changes["inbox"] = without("inbox", step.used_messages)
-    if step.outbox:
-        changes["outbox"] = push("outbox", step.outbox)
+    if step.outbox or step.published:
+        changes["outbox"] = _outbox(step)
     return changes
+
+
+def _outbox(step: Step, *more: Document) -> Expression:
+    """The outbox without what is out, and with what is new."""
+    kept = without("outbox", step.published) if step.published else "$outbox"
+    return {"$concatArrays": [kept, literal([*step.outbox, *more])]}
 
 
 def _timed(ask: Document) -> Expression:

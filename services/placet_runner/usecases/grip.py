@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from placet.clock import Clock
 from placet.domain.interaction import Request
@@ -21,10 +21,34 @@ from placet_runner.ports import Document, Image, Observer, Runs, Step
 from placet_runner.rules import LONG_TAIL, event_entry, request_entry, waiting_entry
 
 Row = Callable[[Image, Step], Awaitable[Image | None]]
-Post = Callable[[str, Sequence[Document]], None]
+
+
+class Outgoing(Protocol):
+    """Publishes outbox entries that a write has stored, and knows which of them are out."""
+
+    def post(self, document_id: str, entries: Sequence[Document]) -> None:
+        """Publish these in the background."""
+        ...
+
+    def published(self, document_id: str) -> tuple[str, ...]:
+        """Those that were confirmed and are still in the document."""
+        ...
+
+    def cleared(self, document_id: str, ids: Sequence[str]) -> None:
+        """A write took these out."""
+        ...
+
+
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=0.2), timedelta(seconds=5)
 
 _log = logs.get(__name__)
+
+
+@dataclass(slots=True)
+class Skew:
+    """How far the database's clock is ahead of ours, as it was last measured."""
+
+    ahead: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +56,13 @@ class Hand:
     """What every holder of one replica shares."""
 
     runs: Runs
-    post: Post
-    """Publishes outbox entries that a write has stored."""
+    relay: Outgoing
     clock: Clock
     metrics: Observer
     owner: str
     lease: timedelta
+    skew: Skew
+    """What the database's clock is ahead of ours, for the one lease that an insert writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +135,7 @@ class Grip:
             used_inputs=self.used_inputs,
             used_messages=self.used_messages,
             outbox=sent,
+            published=(out := self.hand.relay.published(self.image.id)),
             fields={"steps": self.state.steps} | added.fields,
         )
         if added.asks:
@@ -123,7 +149,8 @@ class Grip:
             self.state.apply(entry)
         self.pending, self.outbox, self.used_inputs, self.used_messages = [], [], [], []
         crash_point("journal.inserted")
-        self.hand.post(image.id, sent)
+        self.hand.relay.cleared(image.id, out)
+        self.hand.relay.post(image.id, sent)
         self.image = image
         await self._trim()
         return True
@@ -153,7 +180,7 @@ class Grip:
         if await self.flush():
             image = await self.hand.runs.hand_back(self.image)
             if image:
-                self.hand.post(image.id, image.document["outbox"])
+                self.hand.relay.post(image.id, image.document["outbox"])
             self.done = True
 
     async def keep_renewing(self) -> None:

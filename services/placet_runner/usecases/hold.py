@@ -196,10 +196,10 @@ class Holder:
             closes = {e["id"]: close_entry(grip.image.document, e, "superseded") for e in overtaken}
 
             async def row(image: Image, step: Step) -> Image | None:
-                return await grip.hand.runs.supersede(image, closes, step.outbox)
+                return await grip.hand.runs.supersede(image, closes, step)
 
             if await grip.let_go(row):
-                grip.hand.post(grip.image.id, list(closes.values()))
+                grip.hand.relay.post(grip.image.id, list(closes.values()))
         return True
 
     async def _withdraw(self) -> bool:
@@ -210,11 +210,11 @@ class Holder:
             return False
         closes = {e["id"]: close_entry(grip.image.document, e, "withdrawn") for e in gone}
 
-        async def row(image: Image, _: Step) -> Image | None:
-            return await grip.hand.runs.withdraw(image, closes)
+        async def row(image: Image, step: Step) -> Image | None:
+            return await grip.hand.runs.withdraw(image, closes, step)
 
         if await grip.flush() and await grip.commit(row):
-            grip.hand.post(grip.image.id, list(closes.values()))
+            grip.hand.relay.post(grip.image.id, list(closes.values()))
         return True
 
     def _open(self) -> list[dict[str, Any]]:
@@ -344,7 +344,7 @@ class Holder:
         elif grip.pending or grip.used_inputs:
             await grip.let_go(grip.hand.runs.ask_and_park)
         else:
-            await grip.let_go(lambda image, step: grip.hand.runs.park(image, step.outbox))
+            await grip.let_go(grip.hand.runs.park)
 
     async def _end(self, how: Finish | Fail) -> None:
         grip = self.grip

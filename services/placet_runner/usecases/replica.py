@@ -13,7 +13,7 @@ from placet.kernel.turns import Turn
 from placet.process import logs
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image
-from placet_runner.rules import is_for
+from placet_runner.rules import held, is_for
 from placet_runner.usecases.grip import Grip, Hand
 from placet_runner.usecases.hold import Holder
 
@@ -88,6 +88,29 @@ class Replica:
         await self._slots.give_back()
         return False
 
+    async def create(self, document: Document) -> Image | None:
+        """R1, with R2 in the same insert where a slot is free here. None: that id exists."""
+        agent = self._agents.get(document["agent"])
+        if agent is None or self._stopping or not self._slots.take_one():
+            if not await self._hand.runs.create(document):
+                return None
+            self._hand.relay.post(document["_id"], document["outbox"])
+            return Image(document)
+        try:
+            clock, op = self._hand.clock, new_id("op")
+            before = clock.monotonic()
+            until = clock.now() + self._hand.skew.ahead + self._hand.lease
+            claimed = held(document, self._hand.owner, op, until)
+            if await self._hand.runs.create(claimed):
+                crash_point("claim.done")
+                await self._hold(Image(claimed), op, before)
+                return Image(claimed)
+        except BaseException:
+            await self._slots.give_back()
+            raise
+        await self._slots.give_back()
+        return None
+
     async def take_answer(self, resolution: Resolution) -> None:
         """The handler of a resolution: R9, R8, R19 or nothing, by what the database says.
 
@@ -117,7 +140,7 @@ class Replica:
                 if recorded is not None:
                     crash_point("record.done")
                     if not await self.take_up(image.id, wait=False):
-                        self._hand.post(recorded.id, _wakes(recorded))
+                        self._hand.relay.post(recorded.id, _wakes(recorded))
                     return
         raise Invalid(
             f"run {resolution.run_id} kept moving while {resolution.input_id} was recorded"

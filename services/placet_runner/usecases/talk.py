@@ -12,7 +12,7 @@ from placet.kernel.journal import RunCancelled
 from placet.messages import CommandName, EventType, RunCommand
 from placet_runner.ports import Agents, Document, Image, Observer, Runs
 from placet_runner.rules import close_entry, event_entry, new_run, outbox_entry
-from placet_runner.usecases.grip import Post
+from placet_runner.usecases.grip import Outgoing
 from placet_runner.usecases.replica import Replica
 
 RACES = 8
@@ -26,7 +26,7 @@ class Talk:
     agents: Agents
     definitions: Mapping[str, Agent]
     replica: Replica
-    post: Post
+    relay: Outgoing
     clock: Clock
     metrics: Observer
 
@@ -107,8 +107,8 @@ class Talk:
         self.replica.cancel(image.id)
         self.metrics.ended(RunStatus.CANCELLED)
         closes = [close_entry(image.document, e, "cancelled") for e in image.open]
-        self.post(image.id, image.document["outbox"])
-        self.post(image.id, closes)
+        self.relay.post(image.id, image.document["outbox"])
+        self.relay.post(image.id, closes)
         return image
 
     async def look(self, namespace: str, run_id: str) -> Image:
@@ -136,12 +136,11 @@ class Talk:
             now=self.clock.now(),
             after_run_id=after,
         )
-        if not await self.runs.create(document):
+        created = await self.replica.create(document)
+        if created is None:
             return await self._again(namespace, document)
         self.metrics.created()
-        if not await self.replica.take_up(run_id, wait=False):
-            self.post(run_id, document["outbox"])
-        return Image(document)
+        return created
 
     async def _again(self, namespace: str, wanted: Document) -> Image:
         """R1 met its own id: the same request gets the same run."""
@@ -181,7 +180,7 @@ class Talk:
         if not await self.replica.take_up(run_id, wait=False):
             image = await self.runs.get(run_id)
             if image:
-                self.post(run_id, [e for e in image.document["outbox"] if e["key"] == "wake"])
+                self.relay.post(run_id, [e for e in image.document["outbox"] if e["key"] == "wake"])
 
     def _cancelled(self, run: Document) -> Document:
         undelivered = [message["id"] for message in run["inbox"]]

@@ -5,24 +5,34 @@ from collections.abc import Sequence
 
 from cyclopts import App
 
-from placet.cli import respond, runs
 from placet.cli.exits import Exit, exit_for
-from placet.cli.output import notes, safe
 from placet.errors import Invalid, PlacetError
 
-_SERVERS = ("dev", "runner", "broker", "notifier")
-_OPERATOR = ("keys", "dead", "topology")
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("runs:run", "Start a run and wait until it needs somebody or has ended."),
+    "ps": ("runs:ps", "List the newest runs."),
+    "show": ("runs:show", "Show one run (run_...) or one input (inp_...)."),
+    "respond": ("respond:respond", "List what waits for a person, or answer one input."),
+    "msg": ("runs:msg", "Tell a running agent (agt_...) or run (run_...) something."),
+    "abort": ("runs:abort", "End a run (run_...) or an agent's current run (agt_...) at once."),
+    "dev": ("dev:dev", "Run all of Placet in one process on SQLite, for one person."),
+    "demo": ("demo:demo", "Play the whole story: ask, suspend, kill -9, start again, answer."),
+    "runner": ("servers:runner", "Run a runner: it executes runs and parks them."),
+    "broker": ("servers:broker", "Run a broker: it keeps every question and decides who answers."),
+    "notifier": ("servers:notifier", "Run a notifier: it tells people and systems."),
+    "keys": ("keys:keys", "API keys, directly in the database (for the operator)."),
+    "dead": ("dead:dead", "Dead letters on RabbitMQ (for the operator)."),
+    "topology": ("topology:topology", "Exchanges and queues on RabbitMQ (for the operator)."),
+}
+"""By name: where the command is below `placet.cli`, and its line in the help."""
 
 
 def app(words: Sequence[str]) -> App:
-    """The command; what a command does not need is not imported, so that it starts fast."""
+    """The command; only the one that is asked for is imported, so that it starts fast."""
     made = App(name="placet", help="Durable human approval for AI agents.", version=_version)
-    for command in (runs.run, runs.ps, runs.show, respond.respond, runs.msg, runs.abort):
-        made.command(command)
-    asked = words[0] if words else "--help"
-    _add_servers(made)
-    if asked in _OPERATOR or asked in ("--help", "-h"):
-        _add_operator(made)
+    for name, (place, line) in COMMANDS.items():
+        own = name in words[:1]  # its help is its docstring then, which says more
+        made.command(f"placet.cli.{place}", name=name, help=None if own else line)
     return made
 
 
@@ -32,9 +42,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         result = app(words)(words, result_action="return_value")
     except PlacetError as error:
-        notes.print(f"[red]placet:[/] {safe(error)}")
-        for field in error.errors if isinstance(error, Invalid) else ():
-            notes.print(f"  {safe(field.pointer or '/')}: {safe(field.detail)}")
+        _tell(error)
         return exit_for(error)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -44,19 +52,19 @@ def main(words: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else Exit.OK
 
 
-def _add_servers(made: App) -> None:
-    for name in _SERVERS:
-        made.command(f"placet.cli.servers:{name}", name=name)
-    made.command("placet.cli.demo:demo", name="demo")
+def _tell(error: PlacetError) -> None:
+    """The error, and each field that does not fit once."""
+    from placet.cli.output import notes, safe  # noqa: PLC0415 - only where it is needed
 
-
-def _add_operator(made: App) -> None:
-    from placet.cli.dead import dead  # noqa: PLC0415
-    from placet.cli.keys import keys  # noqa: PLC0415
-    from placet.cli.topology import topology  # noqa: PLC0415
-
-    for each in (keys, dead, topology):
-        made.command(each)
+    said = str(error)
+    fields = error.errors if isinstance(error, Invalid) else ()
+    for field in fields:
+        if field.pointer:
+            said = said.removesuffix(f"; {field.detail}")
+    notes.print(f"[red]placet:[/] {safe(said)}")
+    for field in fields:
+        if field.detail not in said or field.pointer not in said:
+            notes.print(f"  {safe(field.pointer or '/')}: {safe(field.detail)}")
 
 
 def _version() -> str:

@@ -1,5 +1,6 @@
 """`placet keys`: the first credentials of an installation, made by whoever has its database."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -7,7 +8,8 @@ from cyclopts import App, Parameter
 from placet.cli.exits import Exit
 from placet.cli.output import notes, out, print_json
 from placet.cli.runs import Json
-from placet.process.auth import PERSON_SCOPES
+from placet.errors import Unavailable
+from placet.process.auth import OPERATOR_SCOPES, PERSON_SCOPES, SERVICE_SCOPES
 from placet.process.platform import Platform, from_settings
 from placet.process.settings import Settings, load
 
@@ -17,8 +19,23 @@ Namespace = Annotated[str, Parameter(help="Whose keys.")]
 
 async def _open() -> Platform:
     platform = from_settings(load(Settings))
-    await platform.open()
+    try:
+        await platform.open()
+    except Unavailable as error:
+        await platform.close()
+        if platform.settings.mongo_url is not None:
+            raise
+        raise Unavailable(
+            f"{error}. While `placet dev` runs on {platform.settings.data}, use its REST API "
+            "(/v1/keys) for that, or stop it first"
+        ) from error
     return platform
+
+
+def scopes_for(service: str | None, given: Sequence[str], *, operator: bool) -> frozenset[str]:
+    """What a new key may do: what is said, else what its holder needs and no more."""
+    usual = PERSON_SCOPES if service is None else SERVICE_SCOPES
+    return frozenset(given or usual) | (OPERATOR_SCOPES if operator else frozenset())
 
 
 @keys.command
@@ -28,8 +45,12 @@ async def create(
     person: Annotated[str | None, Parameter(help="The person whose key it is.")] = None,
     service: Annotated[str | None, Parameter(help="The service whose key it is.")] = None,
     scope: Annotated[
-        tuple[str, ...], Parameter(help="What it may do; a person's usual scopes otherwise.")
+        tuple[str, ...],
+        Parameter(negative="", help="What it may do; a person's or a service's usual otherwise."),
     ] = (),
+    operator: Annotated[
+        bool, Parameter(negative="", help="And what an operator may: keys, webhooks, reviews.")
+    ] = False,
     namespace: Namespace = "default",
     json: Json = False,
 ) -> int:
@@ -41,7 +62,7 @@ async def create(
             name=name,
             person=person,
             service=service,
-            scopes=scope or PERSON_SCOPES,
+            scopes=scopes_for(service, scope, operator=operator),
         )
     finally:
         await platform.close()
@@ -49,6 +70,7 @@ async def create(
         print_json(record | {"key": key})
     else:
         out.print(key)
+        notes.print(f"it may: {', '.join(record['scopes'])}")
         notes.print(f"[dim]{record['id']}: keep it, it is not shown again[/]")
     return Exit.OK
 
@@ -58,7 +80,9 @@ async def user(
     amqp_user: str,
     *,
     service: Annotated[str, Parameter(help="The service that connects as this AMQP user.")],
-    scope: Annotated[tuple[str, ...], Parameter(help="What it may do.")] = (),
+    scope: Annotated[
+        tuple[str, ...], Parameter(negative="", help="What it may do; a service's usual otherwise.")
+    ] = (),
     namespace: Namespace = "default",
     json: Json = False,
 ) -> int:
@@ -66,7 +90,10 @@ async def user(
     platform = await _open()
     try:
         record = await platform.auth.map_amqp_user(
-            amqp_user, namespace=namespace, service=service, scopes=scope
+            amqp_user,
+            namespace=namespace,
+            service=service,
+            scopes=scopes_for(service, scope, operator=False),
         )
     finally:
         await platform.close()
@@ -74,6 +101,7 @@ async def user(
         print_json(record)
     else:
         notes.print(f"{amqp_user} is service:{service} in {namespace}")
+        notes.print(f"it may: {', '.join(record['scopes'])}")
     return Exit.OK
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter, validators
 
 from placet.cli.exits import Exit
-from placet.cli.output import how_to_answer, inputs_table, notes, out, print_json, safe
-from placet.cli.runs import Json, acting_user
+from placet.cli.output import how_to_answer, notes, print_json, safe
+from placet.cli.runs import Json, acting_user, client
+from placet.cli.tables import INPUTS, inputs_rows, print_table
 from placet.client import AsyncClient, Input
 from placet.domain.answer import Action
 from placet.errors import Conflict, Invalid, NotFound
@@ -65,12 +66,8 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     ] = False,
     content: Annotated[str | None, Parameter(group=_DECISION, help="The answer as JSON.")] = None,
     reason: Annotated[str | None, Parameter(help="Why; the model is told.")] = None,
-    stage: Annotated[
-        bool, Parameter(group=_SCOPE, negative="", help="And later calls in this stage.")
-    ] = False,
-    session: Annotated[
-        bool, Parameter(group=_SCOPE, negative="", help="And later calls in this run.")
-    ] = False,
+    stage: Annotated[bool, Parameter(group=_SCOPE, negative="", show=False)] = False,
+    session: Annotated[bool, Parameter(group=_SCOPE, negative="", show=False)] = False,
     from_: Annotated[
         str | None, Parameter(name="--from", help="Who answers; PLACET_USER otherwise.")
     ] = None,
@@ -80,12 +77,12 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
 
     Exits with 5 if it was settled otherwise, 4 if you may not, 3 if there is no such input.
     """
-    async with AsyncClient() as client:
+    async with client() as placet:
         if id is None:
-            return _listed(await client.inbox("pending"), json)
-        scope = "stage" if stage else "run" if session else None
+            return _listed(await placet.inbox("pending"), json)
+        scope = _scope(stage, session)
         wish = Wish(text, content, choice, approve, deny, reason, scope)
-        target = await _find(client, id)
+        target = await _find(placet, id)
         action, value = wish.answer(target.kind.value)
         digest = target.value.request.digest or None
         try:
@@ -100,22 +97,32 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     return Exit.OK
 
 
+def _scope(stage: bool, session: bool) -> str | None:
+    """The scope to record. There are no grants yet, and nobody may believe that there are."""
+    scope = "stage" if stage else "run" if session else None
+    if scope:
+        notes.print(
+            f"the scope {scope!r} is recorded and grants nothing yet: later calls ask again"
+        )
+    return scope
+
+
 def _listed(inputs: list[Input], json: bool) -> int:
     if json:
         print_json([each.value.model_dump(mode="json") for each in inputs])
     elif inputs:
-        out.print(inputs_table(inputs))
+        print_table(INPUTS, inputs_rows(inputs))
         notes.print(f"[dim]{how_to_answer(inputs[0])}[/]")
     else:
         notes.print("nothing waits")
     return Exit.OK
 
 
-async def _find(client: AsyncClient, id: str) -> Input:
+async def _find(placet: AsyncClient, id: str) -> Input:
     """By the whole id, or the beginning of exactly one that waits."""
     if len(id) >= _FULL_ID:
-        return await client.input(id)
-    found = [each for each in await client.inbox("pending") if each.id.startswith(id)]
+        return await placet.input(id)
+    found = [each for each in await placet.inbox("pending") if each.id.startswith(id)]
     if len(found) != 1:
         raise NotFound(f"{len(found)} waiting inputs begin with {id!r}; give the whole id")
     return found[0]

@@ -6,9 +6,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from placet.cli.exits import Exit
-from placet.cli.output import notes, out, print_input, print_json, print_run, runs_table, safe
+from placet.cli.output import how_to_answer, notes, out, print_input, print_json, print_run, safe
+from placet.cli.tables import RUNS, print_table, runs_rows
 from placet.client import AsyncClient, Run
 from placet.domain.run import RunStatus
+from placet.errors import NotFound
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
 User = Annotated[str | None, Parameter(help="On whose behalf; PLACET_USER otherwise.")]
@@ -17,6 +19,11 @@ User = Annotated[str | None, Parameter(help="On whose behalf; PLACET_USER otherw
 def acting_user(user: str | None) -> str | None:
     """Who the command acts for."""
     return user or os.environ.get("PLACET_USER") or None
+
+
+def client() -> AsyncClient:
+    """The SDK, whose answers are recorded as the command's."""
+    return AsyncClient(channel="cli")
 
 
 def _code(run: Run) -> Exit:
@@ -36,8 +43,8 @@ async def run(
 
     Exits with 1 if it failed, 0 if it completed or waits for an input.
     """
-    async with AsyncClient() as client:
-        started = await client.agent(agent).start(text, user=acting_user(user))
+    async with client() as placet:
+        started = await placet.agent(agent).start(text, user=acting_user(user))
         if not detach:
             with notes.status(f"{started.id} is running"):
                 started = await started.wait()
@@ -55,12 +62,12 @@ async def ps(
     json: Json = False,
 ) -> int:
     """List the newest runs."""
-    async with AsyncClient() as client:
-        runs = await client.runs.list(status=status, limit=limit)
+    async with client() as placet:
+        runs = await placet.runs.list(status=status, limit=limit)
     if json:
         print_json([each.value.model_dump(mode="json") for each in runs])
     elif runs:
-        out.print(runs_table(runs))
+        print_table(RUNS, runs_rows(runs))
     else:
         notes.print("no runs")
     return Exit.OK
@@ -73,11 +80,11 @@ async def show(
     json: Json = False,
 ) -> int:
     """Show one run (run_...) or one input (inp_...)."""
-    async with AsyncClient() as client:
+    async with client() as placet:
         if id.startswith("inp_"):
-            return await _show_input(client, id, json)
-        found = await client.runs.get(id)
-        entries = await client.runs.journal(id) if journal else None
+            return await _show_input(placet, id, json)
+        found = await placet.runs.get(id)
+        entries = await placet.runs.journal(id) if journal else None
     if json:
         print_json(found.value.model_dump(mode="json") | ({"journal": entries} if journal else {}))
         return Exit.OK
@@ -88,13 +95,14 @@ async def show(
     return Exit.OK
 
 
-async def _show_input(client: AsyncClient, id: str, json: bool) -> int:
-
-    found = await client.input(id)
+async def _show_input(placet: AsyncClient, id: str, json: bool) -> int:
+    found = await placet.input(id)
     if json:
         print_json(found.value.model_dump(mode="json"))
     else:
         print_input(found)
+        if found.state == "pending":
+            notes.print(f"  [dim]{how_to_answer(found)}[/]")
     return Exit.OK
 
 
@@ -109,10 +117,12 @@ async def msg(
     json: Json = False,
 ) -> int:
     """Tell a running agent (agt_...) or run (run_...) something."""
-    async with AsyncClient() as client:
-        told = await client.agent(agent).message(
-            text, mode="queue" if queue else "supersede", user=acting_user(user)
-        )
+    mode = "queue" if queue else "supersede"
+    async with client() as placet:
+        try:
+            told = await placet.agent(agent).message(text, mode=mode, user=acting_user(user))
+        except NotFound as error:
+            raise _no_agent(agent, error) from error
     if json:
         print_json(told.value.model_dump(mode="json"))
     else:
@@ -120,10 +130,23 @@ async def msg(
     return Exit.OK
 
 
+def _no_agent(given: str, error: NotFound) -> NotFound:
+    """A definition has any number of agents: its name does not say which one is meant."""
+    if given.startswith(("agt_", "run_")):
+        return error
+    return NotFound(
+        f"{given!r} is no agent (agt_...) and no run (run_...): give the id of one, `placet ps` "
+        f"lists them. A new one: placet run {given} TEXT"
+    )
+
+
 async def abort(agent: str, *, json: Json = False) -> int:
     """End a run (run_...) or an agent's current run (agt_...) at once."""
-    async with AsyncClient() as client:
-        ended = await client.agent(agent).abort()
+    async with client() as placet:
+        try:
+            ended = await placet.agent(agent).abort()
+        except NotFound as error:
+            raise _no_agent(agent, error) from error
     if json:
         print_json(ended.value.model_dump(mode="json"))
     else:

@@ -224,7 +224,8 @@ class Runs:
 class AsyncClient:
     """Placet from Python. Use as `async with AsyncClient() as client:`.
 
-    Takes what `Transport` takes: `url` and `key`, or `PLACET_URL` and `PLACET_KEY`.
+    Takes what `Transport` takes: `url` and `key`, or `PLACET_URL` and `PLACET_KEY`; `channel` is how
+    its answers are recorded, `sdk` unless said otherwise.
     """
 
     def __init__(self, url: str | None = None, key: str | None = None, **parts: Any) -> None:

@@ -20,6 +20,7 @@ from placet.errors import (
 )
 
 DEFAULT_URL = "http://127.0.0.1:8300"
+CHANNEL_HEADER = "placet-channel"
 _SIMPLE: Mapping[int, type[PlacetError]] = {
     401: Unauthenticated,
     403: NotAllowed,
@@ -34,6 +35,7 @@ class Transport:
     Args:
         url: scheme, host and port; `PLACET_URL` or http://127.0.0.1:8300 otherwise.
         key: an API key; `PLACET_KEY` otherwise.
+        channel: through what people answer here, for the record: `sdk` or `cli`.
 
     Raises:
         SettingsError: there is no key.
@@ -44,6 +46,7 @@ class Transport:
         url: str | None = None,
         key: str | None = None,
         *,
+        channel: str = "sdk",
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         key = key or os.environ.get("PLACET_KEY")
@@ -54,7 +57,7 @@ class Transport:
         self.url = (url or os.environ.get("PLACET_URL") or DEFAULT_URL).rstrip("/")
         self._http = httpx2.AsyncClient(
             base_url=self.url,
-            headers={"Authorization": f"Bearer {key}"},
+            headers={"Authorization": f"Bearer {key}", CHANNEL_HEADER: channel},
             timeout=httpx2.Timeout(90.0, connect=5.0),
             transport=transport,
         )

@@ -11,12 +11,19 @@ from placet.bus.topology import OWN_USERS
 from placet.clock import Clock
 from placet.domain.person import Person
 from placet.errors import Conflict, Invalid, NotAllowed, NotFound, Unauthenticated
-from placet.process.caller import ALL_SCOPES, PERSON_SCOPES, Caller, Scope
+from placet.process.caller import (
+    ALL_SCOPES,
+    OPERATOR_SCOPES,
+    PERSON_SCOPES,
+    SERVICE_SCOPES,
+    Caller,
+    Scope,
+)
 from placet.store.port import Database, Document, Index
 
 __all__ = [
-    "ALL_SCOPES", "PERSON_SCOPES", "SESSION_LIFE", "Auth", "Caller", "Scope",
-    "check_nonce", "nonce_of", "person_of",
+    "ALL_SCOPES", "OPERATOR_SCOPES", "PERSON_SCOPES", "SERVICE_SCOPES", "SESSION_LIFE", "Auth",
+    "Caller", "Scope", "check_nonce", "nonce_of", "person_of",
 ]  # fmt: skip
 
 LINK_LIFE = timedelta(hours=1)
@@ -55,31 +62,49 @@ class Auth:
         scopes: Iterable[str],
         person: str | None = None,
         service: str | None = None,
+        by: Caller | None = None,
     ) -> tuple[str, Document]:
         """Make a key for a person or a service: the key, shown this once, and its record.
 
+        `by` is who makes it, over REST; None is whoever has the database.
+
         Raises:
             Invalid: neither or both of person and service, or a scope that does not exist.
+            NotAllowed: a scope that `by` lacks, or the name of one of Placet's own services.
         """
         holder = _holder(person, service)
         id = secrets.token_hex(8)
         key = f"plc_{id}_{secrets.token_urlsafe(32)}"
         record = {"_id": id, "kind": "key", "hash": _hash(key), **holder}
-        return key, await self._store(record, namespace, name, scopes)
+        document = self._document(record, namespace, name, granted(scopes, by))
+        await self._keys.insert(document)
+        return key, shown(document)
 
     async def map_amqp_user(
-        self, user: str, *, namespace: str, service: str, scopes: Iterable[str]
+        self,
+        user: str,
+        *,
+        namespace: str,
+        service: str,
+        scopes: Iterable[str],
+        by: Caller | None = None,
     ) -> Document:
         """Say which service and scopes an AMQP user has; replaces the namespace's earlier mapping.
 
-        Raises NotAllowed for Placet's own users, Conflict for a user that another namespace mapped.
+        Raises as `create_key` does, and Conflict for a user that another namespace mapped. A
+        mapping that is refused leaves the earlier one.
         """
-        id = f"amqp:{user}"
         if user in OWN_USERS:
             raise NotAllowed(f"{user} is Placet's own")
-        await self._keys.delete(id, {"namespace": namespace})
-        record = {"_id": id, "kind": "amqp", "hash": None, **_holder(None, service)}
-        return await self._store(record, namespace, user, scopes)
+        record = {"_id": f"amqp:{user}", "kind": "amqp", "hash": None, **_holder(None, service)}
+        document = self._document(record, namespace, user, granted(scopes, by))
+        changed = {name: value for name, value in document.items() if name != "_id"}
+        replaced = await self._keys.update(
+            document["_id"], {"namespace": namespace}, {"$set": changed}
+        )
+        if replaced is None and not await self._keys.insert(document):
+            raise Conflict(f"{user} belongs to another namespace")
+        return shown(document)
 
     async def list_keys(self, namespace: str, *, limit: int = 100) -> list[Document]:
         """The keys of a namespace, newest first, without hashes."""
@@ -138,25 +163,27 @@ class Auth:
         """End a session; one that does not exist is fine."""
         await self._sessions.delete(_hash(token), {})
 
-    async def _store(
-        self, record: dict[str, Any], namespace: str, name: str, scopes: Iterable[str]
+    def _document(
+        self, record: dict[str, Any], namespace: str, name: str, scopes: list[str]
     ) -> Document:
-        wanted = sorted(set(scopes))
-        if unknown := [scope for scope in wanted if scope not in ALL_SCOPES]:
-            raise Invalid(
-                f"unknown scope {', '.join(unknown)}; there are {', '.join(sorted(ALL_SCOPES))}"
-            )
-        document: Document = {
-            **record,
-            "namespace": namespace,
-            "name": name,
-            "scopes": wanted,
-            "created_at": self._clock.now(),
-            "revoked_at": None,
-        }
-        if not await self._keys.insert(document):
-            raise Conflict(f"{name} belongs to another namespace")
-        return shown(document)
+        now = self._clock.now()
+        kept = {"namespace": namespace, "name": name, "scopes": scopes}
+        return {**record, **kept, "created_at": now, "revoked_at": None}
+
+
+def granted(scopes: Iterable[str], by: Caller | None) -> list[str]:
+    """The scopes that a new credential gets, sorted.
+
+    Raises Invalid for one that does not exist, NotAllowed for one that `by` lacks.
+    """
+    wanted = sorted({str(scope) for scope in scopes})
+    if unknown := [scope for scope in wanted if scope not in ALL_SCOPES]:
+        raise Invalid(
+            f"unknown scope {', '.join(unknown)}; there are {', '.join(sorted(ALL_SCOPES))}"
+        )
+    if by is not None:
+        by.need_to_grant(wanted)
+    return wanted
 
 
 def nonce_of(session: str) -> str:

@@ -1,5 +1,6 @@
 """Who calls, and what a credential may do. No I/O."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,8 +24,14 @@ class Scope(StrEnum):
 
 
 ALL_SCOPES = frozenset(str(scope) for scope in Scope)
-PERSON_SCOPES = ALL_SCOPES - {Scope.ANSWER_AS, Scope.RUNS_AS, Scope.RUNS_UNATTENDED}
-"""What the person who runs `placet dev` may do."""
+PERSON_SCOPES = frozenset(
+    {Scope.RUNS_READ, Scope.RUNS_WRITE, Scope.INPUTS_READ, Scope.INPUTS_ANSWER}
+)
+"""What a person may do: start runs, and answer as themselves."""
+SERVICE_SCOPES = frozenset({Scope.RUNS_READ, Scope.RUNS_WRITE, Scope.INPUTS_READ})
+"""What a service may do for which nothing else is said: ask, and read; it answers nothing."""
+OPERATOR_SCOPES = ALL_SCOPES - {Scope.ANSWER_AS, Scope.RUNS_AS, Scope.RUNS_UNATTENDED}
+"""What a person may do who runs the installation; in nobody else's name all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +61,9 @@ class Caller:
         missing = [scope for scope in scopes if scope not in self.scopes]
         if missing:
             raise NotAllowed(f"this credential lacks the scope {', '.join(missing)}")
+
+    def need_to_grant(self, scopes: Iterable[str]) -> None:
+        """Raise NotAllowed, naming what is too much: nobody gives what they do not have."""
+        missing = sorted(set(scopes) - self.scopes)
+        if missing:
+            raise NotAllowed(f"this credential can't grant {', '.join(missing)}: it lacks that")

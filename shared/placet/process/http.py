@@ -1,6 +1,7 @@
 """The HTTP app of a process: its services' routers, probes, metrics, and one shape for errors."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import orjson
 from fastapi import FastAPI
@@ -24,7 +25,7 @@ def create_app(services: Sequence[Service], platform: Platform, waiting: Waiting
     `waiting` tells what the process still waits for before its services start; until it is empty
     everything but the probes is 503. `app.state.platform` is the platform.
     """
-    app = FastAPI(
+    app = App(
         title="Placet",
         docs_url=None,
         redoc_url=None,
@@ -32,12 +33,25 @@ def create_app(services: Sequence[Service], platform: Platform, waiting: Waiting
         middleware=[Middleware(Edge, settings=platform.settings, waiting=waiting)],
     )
     app.state.platform = platform
+    app.state.services = services
     _add_handlers(app)
     _add_probes(app, services, platform, waiting)
     for service in services:
         for router in service.routers:
             app.include_router(router)
     return app
+
+
+class App(FastAPI):
+    """FastAPI, but `/openapi.json` says what the routes do: it is what `contracts/` says."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document of this app's services, made once."""
+        from placet.process import openapi  # noqa: PLC0415 - only where somebody asks
+
+        if self.openapi_schema is None:
+            self.openapi_schema = openapi.document(super().openapi(), self.state.services)
+        return self.openapi_schema
 
 
 def json_response(

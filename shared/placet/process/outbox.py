@@ -14,6 +14,9 @@ from placet.store.port import Collection, Document, Update
 Clearing = Callable[[Sequence[str]], Update]
 """The change that takes the entries with these ids out of a document."""
 
+CLEARED_AFTER = 0.3
+"""Seconds; well below the age at which a sweep publishes an entry again."""
+
 _log = logs.get(__name__)
 
 
@@ -35,8 +38,8 @@ class Relay:
 
     `post` returns at once and is meant for right after the write; `send` waits for the confirms.
     A document's entries are published together, unordered. Publishing one twice is harmless: its
-    `id` is the message's event id. An entry with `optional` set (a reply) is done with when nobody
-    is there to take it.
+    `id` is the message's event id. What was confirmed is cleared a moment later, many documents at
+    once, unless the document's next write takes it along: it asks `published` and tells `cleared`.
     """
 
     def __init__(
@@ -53,6 +56,8 @@ class Relay:
         self._clearing = clearing
         self._tasks: set[asyncio.Task[Sent]] = set()
         self._under_way: set[str] = set()
+        self._confirmed: dict[str, set[str]] = {}
+        self._flushing: asyncio.Task[None] | None = None
         self._in_flight = metrics.gauge(
             "outbox_in_flight", "Outbox messages being published now.", ("service",)
         ).labels(service)
@@ -71,35 +76,70 @@ class Relay:
             task.add_done_callback(self._tasks.discard)
 
     async def send(self, document_id: str, entries: Sequence[Document]) -> Sent:
-        """Publish, clear what was confirmed, and say what was not. Raises nothing.
+        """Publish, and say what was confirmed and what was not. Raises nothing.
 
-        Entries that another task of this process is publishing count as neither.
+        Entries that another task of this process is publishing, or that wait to be cleared, count
+        as neither.
         """
         mine = [entry for entry in entries if entry["id"] not in self._under_way]
         self._under_way.update(entry["id"] for entry in mine)
         self._in_flight.inc(len(mine))
+        results: Sequence[bool] = [False] * len(mine)
         try:
             results = await asyncio.gather(*(self._publish(entry) for entry in mine))
         finally:
             self._in_flight.dec(len(mine))
-            self._under_way.difference_update(entry["id"] for entry in mine)
+            failed = tuple(e["id"] for e, ok in zip(mine, results, strict=True) if not ok)
+            self._under_way.difference_update(failed)
         confirmed = tuple(e["id"] for e, ok in zip(mine, results, strict=True) if ok)
-        failed = tuple(e["id"] for e, ok in zip(mine, results, strict=True) if not ok)
         if confirmed:
-            await self._clear(document_id, confirmed)
+            crash_point("outbox.published")
+            self._confirmed.setdefault(document_id, set()).update(confirmed)
+            self._flush_soon()
         return Sent(confirmed, failed)
 
+    def published(self, document_id: str) -> tuple[str, ...]:
+        """Entries of this document that were confirmed and are not cleared yet."""
+        return tuple(self._confirmed.get(document_id, ()))
+
+    def cleared(self, document_id: str, ids: Sequence[str]) -> None:
+        """A write of the document took these out."""
+        waiting = self._confirmed.get(document_id)
+        if waiting is not None:
+            waiting.difference_update(ids)
+            if not waiting:
+                del self._confirmed[document_id]
+        self._under_way.difference_update(ids)
+
     async def drain(self) -> None:
-        """Return when everything posted so far has been tried."""
+        """Return when everything posted so far has been tried, and what was confirmed is cleared."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._flushing is not None:
+            self._flushing.cancel()
+            await asyncio.gather(self._flushing, return_exceptions=True)
+        await self._flush()
 
-    async def _clear(self, document_id: str, confirmed: Sequence[str]) -> None:
-        crash_point("outbox.published")
+    def _flush_soon(self) -> None:
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_later())
+
+    async def _flush_later(self) -> None:
+        await asyncio.sleep(CLEARED_AFTER)
+        await self._flush()
+
+    async def _flush(self) -> None:
+        waiting = {document_id: tuple(ids) for document_id, ids in self._confirmed.items()}
+        await asyncio.gather(*(self._clear(*each) for each in waiting.items()))
+        if self._confirmed:
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_later())
+
+    async def _clear(self, document_id: str, ids: Sequence[str]) -> None:
         try:
-            await self._collection.clear(document_id, self._clearing(confirmed))
+            await self._collection.clear(document_id, self._clearing(ids))
         except PlacetError as error:
             _log.warning("outbox_not_cleared", document=document_id, reason=str(error))
+        self.cleared(document_id, ids)
 
     async def _publish(self, entry: Document) -> bool:
         try:

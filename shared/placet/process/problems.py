@@ -112,13 +112,21 @@ async def on_placet_error(request: Request, error: Exception) -> Response:
 async def on_validation_error(_request: Request, error: Exception) -> Response:
     """Handler for what FastAPI could not read: 400, with each field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for that class
-    errors = [
-        FieldError("".join(f"/{part}" for part in e["loc"][1:]), f"{e['loc'][0]}: {e['msg']}")
-        for e in error.errors()
-    ]
+    errors = [_field(found) for found in error.errors()]
     return of_error(
         Invalid("; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors)[:2000], errors)
     )
+
+
+def _field(found: Mapping[str, Any]) -> FieldError:
+    """Where and why, as a JSON pointer into the body; what is not in the body says where it is."""
+    place, *path = found["loc"]
+    if found["type"] == "json_invalid":
+        why = found.get("ctx", {}).get("error", found["msg"])
+        return FieldError("", f"no JSON, at character {path[0] if path else 0}: {why}")
+    pointer = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    where = "" if place == "body" else f" (in the {place})"
+    return FieldError(pointer, f"{found['msg']}{where}")
 
 
 async def on_http_exception(_request: Request, error: Exception) -> Response:

@@ -8,7 +8,7 @@ import pytest
 from placet.domain.interaction import Audience, FormRequest, FreeTextRequest
 from placet.ids import new_id
 from placet.process.access import SESSION_COOKIE, login_path
-from placet.process.auth import Scope, nonce_of
+from placet.process.auth import ALL_SCOPES, OPERATOR_SCOPES, Scope, nonce_of
 from tests.integration.broker.desk import ORIGIN, Desk, approval, past, request_message
 from tests.support.eventually import eventually
 
@@ -71,7 +71,7 @@ async def test_what_belongs_to_another_namespace_is_404(desk: Desk) -> None:
 
 
 async def test_a_key_is_shown_once_and_worthless_as_soon_as_it_is_revoked(desk: Desk) -> None:
-    operator = await desk.key("root")
+    operator = await desk.key("root", *OPERATOR_SCOPES)
     made = await desk.http.post(
         "/v1/keys",
         json={"name": "ci", "service": "ci", "scopes": ["inputs:read"]},
@@ -88,7 +88,7 @@ async def test_a_key_is_shown_once_and_worthless_as_soon_as_it_is_revoked(desk: 
     assert "hash" not in listed.text
     assert (await desk.http.delete(f"/v1/keys/{id}", headers=operator)).status_code == 200
     assert (await desk.http.get("/v1/inputs", headers=mine)).status_code == 401
-    elsewhere = await desk.key("root", namespace="other")
+    elsewhere = await desk.key("root", *OPERATOR_SCOPES, namespace="other")
     assert (await desk.http.delete(f"/v1/keys/{id}", headers=elsewhere)).status_code == 404
 
 
@@ -108,16 +108,89 @@ async def test_a_key_is_shown_once_and_worthless_as_soon_as_it_is_revoked(desk: 
 async def test_a_key_that_cannot_be_is_refused(
     desk: Desk, body: dict[str, Any], status: int
 ) -> None:
-    reply = await desk.http.post("/v1/keys", json=body, headers=await desk.key("root"))
+    reply = await desk.http.post("/v1/keys", json=body, headers=await desk.key("root", *OPERATOR_SCOPES))
     assert reply.status_code == status
 
 
 async def test_an_amqp_user_of_another_namespace_cannot_be_taken_over(desk: Desk) -> None:
     body = {"name": "app", "kind": "amqp", "service": "app", "scopes": ["runs:write"]}
-    here, there = await desk.key("root"), await desk.key("root", namespace="other")
+    here = await desk.key("root", *OPERATOR_SCOPES)
+    there = await desk.key("root", *OPERATOR_SCOPES, namespace="other")
     assert (await desk.http.post("/v1/keys", json=body, headers=here)).status_code == 201
     assert (await desk.http.post("/v1/keys", json=body, headers=there)).status_code == 409
     assert (await desk.http.post("/v1/keys", json=body, headers=here)).status_code == 201
+
+
+GRANTING = (Scope.OPERATE, Scope.RUNS_READ)
+
+
+@pytest.mark.parametrize("scope", sorted(ALL_SCOPES - set(GRANTING)))
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "x", "person": "alice"},
+        {"name": "x", "person": "bob"},
+        {"name": "x", "service": "ci"},
+        {"name": "app", "kind": "amqp", "service": "app"},
+    ],
+)
+async def test_nobody_grants_a_scope_that_they_lack(
+    desk: Desk, body: dict[str, Any], scope: str
+) -> None:
+    alice = await desk.key("alice", *GRANTING)
+    wanted = [Scope.RUNS_READ, scope]
+    reply = await desk.http.post("/v1/keys", json={**body, "scopes": wanted}, headers=alice)
+    assert reply.status_code == 403
+    assert scope in reply.json()["detail"]
+    listed = (await desk.http.get("/v1/keys", headers=alice)).json()["items"]
+    assert [key["name"] for key in listed] == ["test"]
+
+
+async def test_who_has_a_scope_and_operates_may_grant_it(desk: Desk) -> None:
+    root = await desk.key(None, *ALL_SCOPES, service="root")
+    body = {"name": "x", "service": "bot", "scopes": sorted(ALL_SCOPES)}
+    made = await desk.http.post("/v1/keys", json=body, headers=root)
+    assert made.status_code == 201
+    again = {"Authorization": f"Bearer {made.json()['key']}"}
+    assert (await desk.http.post("/v1/keys", json=body, headers=again)).status_code == 201
+
+
+async def test_a_persons_usual_key_and_login_make_no_keys(desk: Desk) -> None:
+    body = {"name": "x", "person": "alice"}
+    key = await desk.key("alice")
+    assert (await desk.http.post("/v1/keys", json=body, headers=key)).status_code == 403
+    session = {**cookie(await desk.session()), **FORM}
+    assert (await desk.http.post("/v1/keys", json=body, headers=session)).status_code == 403
+
+
+async def test_a_session_that_operates_is_capped_as_a_key_is(desk: Desk) -> None:
+    auth = desk.platform.auth
+    link = await auth.create_link(namespace="default", person="alice", scopes=OPERATOR_SCOPES)
+    session = {**cookie(await auth.login(link)), **FORM}
+    mine = {"name": "x", "person": "alice", "scopes": ["inputs:answer"]}
+    assert (await desk.http.post("/v1/keys", json=mine, headers=session)).status_code == 201
+    more = {**mine, "scopes": ["answer:as"]}
+    assert (await desk.http.post("/v1/keys", json=more, headers=session)).status_code == 403
+
+
+async def test_a_mapping_that_is_refused_leaves_the_one_that_was(desk: Desk) -> None:
+    root = await desk.key("root", *GRANTING)
+    body = {"name": "app", "kind": "amqp", "service": "app", "scopes": ["runs:read"]}
+    assert (await desk.http.post("/v1/keys", json=body, headers=root)).status_code == 201
+    for scopes, status in ((["everything"], 400), (["answer:as"], 403)):
+        reply = await desk.http.post("/v1/keys", json={**body, "scopes": scopes}, headers=root)
+        assert reply.status_code == status
+    found = await desk.platform.auth.by_amqp_user("app")
+    assert found is not None
+    assert found.scopes == {"runs:read"}
+
+
+@pytest.mark.parametrize("user", ["placet-runner", "placet-broker", "placet-notifier"])
+async def test_placets_own_users_are_mapped_by_nobody(desk: Desk, user: str) -> None:
+    root = await desk.key(None, *ALL_SCOPES, service="root")
+    for name, service in ((user, "mine"), ("mine", user)):
+        body = {"name": name, "kind": "amqp", "service": service, "scopes": ["runs:write"]}
+        assert (await desk.http.post("/v1/keys", json=body, headers=root)).status_code == 403
 
 
 async def test_cp_33_a_link_logs_in_once_and_by_post_alone(desk: Desk) -> None:

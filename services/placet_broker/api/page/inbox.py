@@ -7,8 +7,21 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from placet.clock import Clock
-from placet.domain.interaction import FormRequest, UrlRequest
-from placet.errors import Conflict, Invalid, NotAllowed, NotFound, PlacetError, Unauthenticated
+from placet.domain.interaction import (
+    FormRequest,
+    InteractionRequest,
+    QuestionsRequest,
+    UrlRequest,
+)
+from placet.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    PlacetError,
+    Unauthenticated,
+)
 from placet.process.access import SESSION_COOKIE, authenticate
 from placet.process.auth import Caller, check_nonce, nonce_of
 from placet.process.problems import status_of
@@ -128,6 +141,7 @@ async def _detail(
     asked = record.request()
     now = _clock(request).now()
     errors = _by_field(error)
+    said, problems = views.problems(error) if isinstance(error, Invalid) else (str(error or ""), [])
     typed = forms.kept(form) if form is not None else {}
     return page(
         "detail.html",
@@ -138,16 +152,27 @@ async def _detail(
         row=views.row(record, now),
         arguments=views.arguments(asked),
         body=await markdown.rendered(asked.body) if asked.body else None,
-        context=views.context(asked),
+        context=views.context(record, asked),
         host=appearance.host_note(asked.url) if isinstance(asked, UrlRequest) else "",
         barred=_barred(record, who),
-        error=str(error) if error else "",
+        error=said,
         errors=errors,
-        problems=error.errors if isinstance(error, Invalid) else (),
+        problems=[found for found in problems if not _stands_at_its_field(asked, found)],
         typed=typed,
         fields=views.fields(asked.form, typed, errors) if isinstance(asked, FormRequest) else [],
         outcome=_outcome(record),
     )
+
+
+def _stands_at_its_field(asked: InteractionRequest, found: FieldError) -> bool:
+    name = found.pointer.removeprefix("/")
+    match asked:
+        case FormRequest():
+            return name in asked.form["properties"]
+        case QuestionsRequest():
+            return any(question.question == name for question in asked.questions)
+        case _:
+            return False
 
 
 def _barred(record: Record, who: Caller) -> str:

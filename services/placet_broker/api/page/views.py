@@ -14,6 +14,7 @@ from placet.domain.interaction import (
     ReviewRequest,
     UrlRequest,
 )
+from placet.errors import FieldError, Invalid
 from placet_broker.api.page import appearance
 from placet_broker.rules.record import Record
 
@@ -125,7 +126,7 @@ def row(record: Record, now: datetime) -> Row:
         id=record.id,
         kind=KIND_WORDS[request.kind],
         title=_title(request),
-        telling=appearance.one_line(_telling(request)),
+        telling=appearance.one_line(_telling(record, request)),
         asked_by=asker(record, request),
         risk=str(getattr(request, "risk", "")),
         age=span(now - record.opened_at) + " ago",
@@ -181,12 +182,29 @@ def span(length: timedelta) -> str:
     return f"{max(seconds, 0)} s"
 
 
-def context(request: InteractionRequest) -> list[tuple[str, Markup]]:
+def context(record: Record, request: InteractionRequest) -> list[tuple[str, Markup]]:
     """The asker's context, named; what is empty is left out."""
-    named = ((name.replace("_", " "), content) for name, content in request.context.items())
+    named = ((name.replace("_", " "), content) for name, content in _told(record, request).items())
     return [
         (name, appearance.value(content)) for name, content in named if content not in (None, "")
     ]
+
+
+def _told(record: Record, request: InteractionRequest) -> dict[str, Any]:
+    """The context without what says nothing: the runner's reason is why a call needs approval."""
+    foreign = record.from_runner and not isinstance(request, ApprovalRequest)
+    left_out = {"reason"} if foreign else set()
+    return {name: told for name, told in request.context.items() if name not in left_out}
+
+
+def problems(error: Invalid) -> tuple[str, list[FieldError]]:
+    """What does not fit, each thing said once: a sentence, and the fields that it does not name."""
+    said = str(error)
+    for found in error.errors:
+        if found.pointer:
+            said = said.removesuffix(f"; {found.detail}")
+    rest = [e for e in error.errors if e.detail not in said or e.pointer not in said]
+    return said, rest
 
 
 def _title(request: InteractionRequest) -> Markup:
@@ -195,7 +213,7 @@ def _title(request: InteractionRequest) -> Markup:
     return appearance.one_line(request.message or KIND_WORDS[request.kind])
 
 
-def _telling(request: InteractionRequest) -> str:
+def _telling(record: Record, request: InteractionRequest) -> str:
     match request:
         case ApprovalRequest() | ReviewRequest():
             return _telling_argument(request.call.args)
@@ -204,7 +222,8 @@ def _telling(request: InteractionRequest) -> str:
         case EditTextRequest():
             return request.text
         case _:
-            return str(request.context.get("reason") or "")
+            told = _told(record, request)
+            return str(told.get("reason") or told.get("user_message") or "")
 
 
 def _telling_argument(args: dict[str, Any]) -> str:

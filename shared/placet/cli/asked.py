@@ -1,0 +1,109 @@
+"""A question as lines for a terminal: what is asked, by kind, and how it ended."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from rich.markup import escape
+
+from placet.domain.interaction import (
+    ApprovalRequest,
+    EditTextRequest,
+    FormRequest,
+    InteractionRequest,
+    MultipleChoiceRequest,
+    Question,
+    QuestionsRequest,
+    ReviewRequest,
+    UrlRequest,
+)
+from placet.domain.resolution import Resolution
+from placet.domain.visible import visible
+
+
+def safe(text: object, *, keep_newlines: bool = False) -> str:
+    """Text from a model or a stranger, ready for a terminal: nothing in it is obeyed."""
+    return escape(visible(str(text), keep_newlines=keep_newlines))
+
+
+def lines(request: InteractionRequest) -> Iterator[str]:
+    """What is asked: the call, if a call waits for the answer; the asker's words; what to choose from."""
+    if isinstance(request, ApprovalRequest | ReviewRequest):
+        yield f"[bold]{safe(request.call.tool)}[/]"
+        yield from _block(request.call.args)
+    if isinstance(request, ApprovalRequest):
+        yield f"risk: {request.risk}   why: {safe(request.context.get('reason') or 'not said')}"
+    if request.message:
+        yield f"[dim]asks:[/] {safe(request.message)}"
+    if request.body:
+        yield from _block(request.body, "[dim]says:[/] ")
+    yield from _choices(request)
+
+
+def ended(resolution: Resolution) -> Iterator[str]:
+    """How it ended: what was answered and why, by whom, when, and through what."""
+    outcome = resolution.outcome
+    by = f"by {safe(resolution.by.id)}" if resolution.by else "by nobody"
+    at = f"{resolution.at:%Y-%m-%d %H:%M:%S} UTC"
+    through = f", through {safe(resolution.channel)}" if resolution.channel else ""
+    yield f"[bold]{outcome.decision or outcome.state}[/] {by}, {at}{through}"
+    if outcome.content is not None and outcome.decision is None:
+        yield from _block(outcome.content, "answer: ")
+    if outcome.scope not in (None, "once"):
+        yield f"scope: {outcome.scope} (recorded; it covers this call alone)"
+    if outcome.reason:
+        yield from _block(outcome.reason, "reason: ")
+
+
+def _choices(request: InteractionRequest) -> Iterator[str]:
+    match request:
+        case MultipleChoiceRequest():
+            yield from (f"{n}: {safe(option)}" for n, option in enumerate(request.options))
+        case QuestionsRequest():
+            for question in request.questions:
+                yield from _question(question)
+        case FormRequest():
+            required = request.form.get("required", [])
+            for name, field in request.form["properties"].items():
+                yield _field(name, field, needed=name in required)
+        case UrlRequest():
+            yield f"page: {safe(request.url)}"
+        case EditTextRequest():
+            yield from _block(request.text, "text: ")
+        case ReviewRequest():
+            yield "outcomes: " + ", ".join(request.outcomes)
+        case _:
+            return
+
+
+def _question(question: Question) -> Iterator[str]:
+    also = [
+        word
+        for word, so in (("several", question.multi_select), ("or a text", question.allow_other))
+        if so
+    ]
+    yield f"{safe(question.question)}" + (f" [dim]({', '.join(also)})[/]" if also else "")
+    for option in question.options:
+        more = f" [dim]{safe(option.description)}[/]" if option.description else ""
+        yield f"  - {safe(option.label)}{more}"
+
+
+def _field(name: str, field: dict[str, Any], *, needed: bool) -> str:
+    """A field of a form: its name, what fits, and whether it must be there."""
+    enum = field.get("enum") or field.get("items", {}).get("enum")
+    fits = " | ".join(str(option) for option in enum) if enum else str(field.get("type", "string"))
+    notes = [fits, *(["required"] if needed else [])]
+    if "default" in field:
+        notes.append(f"default {json.dumps(field['default'], ensure_ascii=False)}")
+    told = field.get("description") or field.get("title")
+    return f"{safe(name)} [dim]({safe(', '.join(notes))})[/]" + (f" {safe(told)}" if told else "")
+
+
+def _block(content: Any, label: str = "") -> Iterator[str]:
+    """A text as it is, anything else as JSON; a second line stands below the first."""
+    text = (
+        content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
+    )
+    first, *rest = safe(text, keep_newlines=True).split("\n")
+    yield label + first
+    yield from (f"  {line}" if label else line for line in rest)

@@ -1,0 +1,135 @@
+"""What `/openapi.json` says: the routes as they behave, with our problems and every reply's schema."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from placet.messages.export import CONTRACTS
+from placet.process.access import SESSION_COOKIE
+from placet.process.platform import Service
+from placet.process.replies import BODIES, REPLIES, schemas
+
+_REFUSALS = {
+    400: ("BadRequest", "It does not fit; `errors` lists each field."),
+    401: ("Unauthenticated", "No valid credential."),
+    403: ("NotAllowed", "The credential may not do this."),
+    404: ("NotFound", "No such thing in this namespace."),
+    409: (
+        "Conflict",
+        "It has settled, ended or changed meanwhile; for an input, `input` says how.",
+    ),
+    413: ("TooLarge", "The body has more than 1 MiB."),
+    503: ("Unavailable", "A server is away; nothing was accepted. Try again after Retry-After."),
+}
+_ABOUT = "Durable human approval for AI agents. Every error is a problem document (RFC 9457)."
+
+
+_OF_FASTAPI = ("HTTPValidationError", "ValidationError")
+
+
+def document(found: Mapping[str, Any], services: Sequence[Service]) -> dict[str, Any]:
+    """The document of an app, from what FastAPI found out about its routes."""
+    given = found.get("components", {}).get("schemas", {})
+    own = {name: schema for name, schema in given.items() if name not in _OF_FASTAPI}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Placet", "version": "1", "description": _ABOUT},
+        "paths": _paths(found.get("paths", {}), _owners(services)),
+        "components": {
+            "schemas": own | _problem_schemas() | schemas(),
+            "responses": {name: _refusal(text) for name, text in _REFUSALS.values()},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "plc_..."},
+                "session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
+            },
+        },
+        "security": [{"key": []}, {"session": []}],
+    }
+
+
+def _owners(services: Sequence[Service]) -> dict[str, str]:
+    """By path, the service that serves it."""
+    return {
+        getattr(route, "path", ""): service.name
+        for service in services
+        for router in service.routers
+        for route in router.routes
+    }
+
+
+def _paths(given: Mapping[str, Any], owners: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        path: {
+            method: _described(
+                operation, owners[path], _name(operation["operationId"], path, method), method
+            )
+            for method, operation in operations.items()
+        }
+        for path, operations in given.items()
+    }
+
+
+def _name(operation_id: str, path: str, method: str) -> str:
+    """The route's function: what FastAPI puts before the path and the method."""
+    return operation_id.removesuffix(re.sub(r"\W", "_", f"{path}_{method}"))
+
+
+def _described(operation: dict[str, Any], service: str, name: str, method: str) -> dict[str, Any]:
+    """An operation as it behaves: our problems instead of FastAPI's 422, and every reply's schema."""
+    made = {**operation, "operationId": f"{service}.{name}", "x-service": service}
+    body = BODIES.get(made["operationId"])
+    if body is not None:
+        made["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    replies = {k: v for k, v in operation["responses"].items() if k != "422"}
+    made["responses"] = {
+        **_replies(made["operationId"], replies),
+        **{
+            str(status): {"$ref": f"#/components/responses/{_REFUSALS[status][0]}"}
+            for status in _refused_with(made, method)
+        },
+    }
+    return made
+
+
+def _replies(operation_id: str, given: dict[str, Any]) -> dict[str, Any]:
+    found = REPLIES.get(operation_id)
+    if found is None:
+        return {status: _one_type(reply) for status, reply in given.items()}
+    only = next(iter(given.values()))
+    schema = found.schema or only["content"]["application/json"]["schema"]
+    content = {"application/json": {"schema": schema}}
+    texts = {"200": "As it stands", "201": "Made", "202": "Accepted", "304": "Not modified"}
+    return {
+        status: {"description": texts[status], **({"content": content} if status != "304" else {})}
+        for status in found.statuses
+    }
+
+
+def _one_type(reply: dict[str, Any]) -> dict[str, Any]:
+    """A stream of events is not also the JSON that FastAPI takes every reply for."""
+    content = reply.get("content", {})
+    if "text/event-stream" not in content:
+        return reply
+    return {**reply, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+
+
+def _refused_with(operation: dict[str, Any], method: str) -> list[int]:
+    places = {parameter["in"] for parameter in operation.get("parameters", ())}
+    body = "requestBody" in operation
+    also = {
+        400: bool(places) or body,
+        404: "path" in places or body,
+        409: method != "get",
+        413: body,
+    }
+    return [status for status in _REFUSALS if also.get(status, True)]
+
+
+def _refusal(text: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/ProblemDocument"}
+    return {"description": text, "content": {"application/problem+json": {"schema": schema}}}
+
+
+def _problem_schemas() -> dict[str, Any]:
+    made = CONTRACTS["problem"].model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**made.pop("$defs"), "ProblemDocument": made}
