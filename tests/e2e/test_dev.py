@@ -1,14 +1,17 @@
 """`placet dev` and `placet demo`, as one person on one machine meets them."""
 
+import json
 import signal
+import sys
 import time
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from placet.cli.dev import second_terminal
 from placet.client import Client
-from tests.support.commands import Dev, clean, placet, running
+from tests.support.commands import ROOT, Dev, clean, placet, running
 
 
 def post_login(dev: Dev, token: str) -> httpx2.Response:
@@ -68,13 +71,30 @@ def test_a_file_that_does_not_import_is_named_and_the_rest_is_there(tmp_path: Pa
     broken.write_text("from placet import Agent\n\nbot = Agent('bot', model=)\n")
     words = ("--agents", "placet.agents.ops", "--agents", str(broken))
     with running(tmp_path / "dev", "--user", "alice", *words) as dev:
-        assert f"{broken}:3" in dev.log()
+        assert f"not loaded: {broken}:3: SyntaxError" in dev.log().split("Placet is ready")[0]
+        assert "{" not in dev.log(), "no JSON for the person at the terminal"
         told = httpx2.get(f"{dev.url}/v1/definitions", headers=dev.headers).json()
         assert [item["name"] for item in told["items"]] == ["ops"]
         assert f"{broken}:3" in told["problems"][0]
         assert dev.asks()["status"] == "input_required"
         unknown = dev.placet("run", "bot", "hello")
         assert (unknown.code, "ops" in unknown.err) == (3, True)
+
+
+def test_it_says_what_to_type_with_an_agent_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    lines = second_terminal("http://h", "plc_x", "an na", ["releases"])
+    assert lines[-2] == 'placet run releases "What needs to be done?"'
+    assert lines[-1] == "placet respond"
+    assert "PLACET_USER='an na'" in lines[-3]
+    monkeypatch.setenv("PATH", "/nowhere")
+    first = second_terminal("http://h", "plc_x", "anna", ["ops"])[0]
+    assert first == f". {Path(sys.prefix) / 'bin' / 'activate'}" or first.startswith(". .venv")
+
+
+def test_what_it_serves_is_what_the_contract_says(dev: Dev) -> None:
+    written = json.loads((ROOT / "contracts" / "openapi.json").read_text())
+    assert httpx2.get(f"{dev.url}/openapi.json").json() == written
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104 - to be refused
@@ -88,8 +108,13 @@ def test_a_port_that_is_taken_is_named(dev: Dev, tmp_path: Path) -> None:
     port = dev.url.rpartition(":")[2]
     done = placet("dev", "--port", port, cwd=tmp_path, env=clean())
     assert done.code == 2
-    assert port in done.err
+    assert done.err.startswith(f"placet: port {port} on 127.0.0.1 is taken")
     assert "another port" in done.err
+    assert done.err.count("\n") == 1
+    by_setting = placet("dev", cwd=tmp_path, env=clean(PLACET_PORT=port))
+    assert (by_setting.code, by_setting.err) == (2, done.err)
+    by_host = placet("dev", cwd=tmp_path, env=clean(PLACET_HOST="0.0.0.0"))  # noqa: S104 - refused
+    assert (by_host.code, "0.0.0.0" in by_host.err) == (2, True)  # noqa: S104 - refused
 
 
 def test_a_wrong_setting_is_named_at_the_start(tmp_path: Path) -> None:

@@ -300,9 +300,9 @@ async def purge(url: str) -> None:
     connection = await aio_pika.connect(url)
     try:
         for queue in TEST_TOPOLOGY.queues:
-            channel = await connection.channel()
             with contextlib.suppress(aio_pika.exceptions.ChannelNotFoundEntity):
-                found = await channel.declare_queue(queue.name, passive=True)
-                await found.purge()
+                async with connection.channel() as channel:
+                    found = await channel.declare_queue(queue.name, passive=True)
+                    await found.purge()
     finally:
         await connection.close()

@@ -27,10 +27,10 @@ class Column:
 
 
 RUNS = (
-    Column("RUN"), Column("AGENT", 5), Column("STATUS", 8), Column("AGE", 3), Column("STEPS", 5),
+    Column("RUN"), Column("AGENT", 16), Column("STATUS"), Column("AGE", 3), Column("STEPS", 5),
     Column("TEXT", 8),
 )  # fmt: skip
-INPUTS = (Column("INPUT"), Column("KIND", 4), Column("AGE", 3), Column("ASKS", 12, wraps=True))
+INPUTS = (Column("INPUT"), Column("KIND"), Column("AGE", 3), Column("ASKS", 12, wraps=True))
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -135,5 +135,7 @@ def _said(run: Run) -> str:
 
 
 def _short(text: str) -> str:
+    """The first line; a long one is cut where a person reads it, and not in a pipe."""
     first, _, rest = text.partition("\n")
-    return safe(first[:_LONGEST]) + ("…" if rest or len(first) > _LONGEST else "")
+    shown = first[:_LONGEST] if out.is_terminal else first
+    return safe(shown) + ("…" if rest or len(shown) < len(first) else "")

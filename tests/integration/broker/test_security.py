@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from placet.domain.interaction import Audience, FormRequest, FreeTextRequest
+from placet.domain.interaction import Audience, ConfirmRequest, FormRequest, FreeTextRequest
 from placet.ids import new_id
 from placet.process.access import SESSION_COOKIE, login_path
 from placet.process.auth import ALL_SCOPES, OPERATOR_SCOPES, Scope, nonce_of
@@ -108,7 +108,9 @@ async def test_a_key_is_shown_once_and_worthless_as_soon_as_it_is_revoked(desk: 
 async def test_a_key_that_cannot_be_is_refused(
     desk: Desk, body: dict[str, Any], status: int
 ) -> None:
-    reply = await desk.http.post("/v1/keys", json=body, headers=await desk.key("root", *OPERATOR_SCOPES))
+    reply = await desk.http.post(
+        "/v1/keys", json=body, headers=await desk.key("root", *OPERATOR_SCOPES)
+    )
     assert reply.status_code == status
 
 
@@ -356,3 +358,50 @@ async def test_the_metrics_tell_what_waits(desk: Desk) -> None:
     dead = 'placet_messages_consumed_total{outcome="dead",queue="placet.broker.requests"} 1.0'
     assert dead in text
     assert "_created" not in text
+
+
+async def test_a_question_without_a_call_is_not_shown_as_one_about_a_call(desk: Desk) -> None:
+    reason = "nothing asks for a person before release"
+    fields: dict[str, Any] = {
+        "id": new_id("inp"),
+        "run_id": "run_1",
+        "path": ("releases",),
+        "requested_at": past(),
+        "message": "Release 1.4?",
+        "context": {"reason": reason, "user_message": "Release it"},
+    }
+    confirm = await desk.ask(ConfirmRequest(**fields))
+    session = await desk.session()
+    for path in ("/inbox", f"/inbox/{confirm.id}"):
+        page = await desk.http.get(path, headers=cookie(session))
+        assert page.status_code == 200
+        assert "Release 1.4?" in page.text
+        assert "Release it" in page.text
+        assert reason not in page.text
+        assert "the call above" not in page.text
+    call = await desk.ask(context={"reason": "risk critical", "user_message": "Delete it"})
+    page = await desk.http.get(f"/inbox/{call.id}", headers=cookie(session))
+    assert "risk critical" in page.text
+    assert "the call above" in page.text
+
+
+async def test_a_form_names_each_thing_that_does_not_fit_once(desk: Desk) -> None:
+    form = {
+        "type": "object",
+        "properties": {"ticket": {"type": "string", "minLength": 3}},
+        "required": ["ticket"],
+    }
+    asked = FormRequest(
+        id=new_id("inp"), run_id="run_1", requested_at=past(), message="Which?", form=form
+    )
+    record = await desk.ask(asked)
+    page = await press(desk, record.id, await desk.session(), f_ticket="a")
+    assert page.status_code == 400
+    assert page.text.count("shorter than 3") == 1
+
+
+async def test_no_button_promises_more_than_this_call(desk: Desk) -> None:
+    record = await desk.ask(scopes=("once", "run"))
+    session = await desk.session()
+    page = await desk.http.get(f"/inbox/{record.id}", headers=cookie(session))
+    assert "later calls ask again" in page.text

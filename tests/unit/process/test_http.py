@@ -3,13 +3,17 @@
 from collections.abc import AsyncIterator, Callable
 
 import httpx2
+import orjson
 import pytest
 from fastapi import APIRouter
+from fastapi.exceptions import RequestValidationError
+from starlette.requests import Request
 
 from placet import errors
 from placet.clock import SystemClock
 from placet.process.http import create_app
 from placet.process.platform import Platform, Service, from_settings
+from placet.process.problems import on_validation_error
 from placet.process.settings import Settings, load
 
 pytestmark = pytest.mark.unit
@@ -133,3 +137,23 @@ async def test_ready_tells_what_a_service_or_a_server_lacks(
         reasons = reply.json()["reasons"]
     assert "test: no consumer on placet.x" in reasons
     assert any("SQLite" in reason for reason in reasons), "its database is not open"
+
+
+@pytest.mark.parametrize(
+    ("found", "pointer", "detail"),
+    [
+        (("missing", ("body", "input"), "Field required"), "/input", "Field required"),
+        (("missing", ("body", "a/b", 0), "Field required"), "/a~1b/0", "Field required"),
+        (("int", ("query", "limit"), "Too large"), "/limit", "Too large (in the query)"),
+        (("json_invalid", ("body", 7), "JSON"), "", "no JSON, at character 7: JSON"),
+    ],
+)
+async def test_what_does_not_fit_is_named_by_a_pointer_into_what_was_sent(
+    found: tuple[str, tuple[str | int, ...], str], pointer: str, detail: str
+) -> None:
+    kind, place, message = found
+    error = RequestValidationError([{"type": kind, "loc": place, "msg": message}])
+    reply = await on_validation_error(Request({"type": "http"}), error)
+    body = orjson.loads(bytes(reply.body))
+    assert body["errors"] == [{"pointer": pointer, "detail": detail}]
+    assert body["detail"] == f"{pointer or '/'}: {detail}"
