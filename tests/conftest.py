@@ -24,4 +24,4 @@ def mongo_url() -> Iterator[str]:
 @pytest.fixture(scope="session", autouse=True)
 async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
     """Keep one loop for the session: aio-pika ends its close callbacks after `close` has returned."""
-    yield
+    yield  # noqa: PT022 - the loop lives as long as this does

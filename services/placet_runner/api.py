@@ -25,7 +25,7 @@ class _Body(BaseModel):
 class StartBody(_Body):
     """Start a run."""
 
-    input: str = Field(min_length=1, max_length=200_000)
+    input: str = Field(min_length=1, max_length=65_536)
     """What the agent is asked to do."""
     user: str | None = Field(default=None, min_length=1, max_length=200)
     """On whose behalf; somebody else than the credential needs `runs:as`."""
@@ -34,7 +34,7 @@ class StartBody(_Body):
 class MessageBody(_Body):
     """Tell a running agent something."""
 
-    text: str = Field(min_length=1, max_length=200_000)
+    text: str = Field(min_length=1, max_length=65_536)
     mode: Literal["supersede", "queue"] = "supersede"
     """`supersede` closes what waits for an answer; `queue` is read after it."""
     id: str | None = Field(default=None, min_length=1, max_length=200)
@@ -75,6 +75,11 @@ def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRo
             who.namespace, agent, body.input, initiator=user, key=key, caller=who.id
         )
         return run_view(image.document)
+
+    @api.get("/agents")
+    async def agents(who: Reader) -> dict[str, Any]:
+        """The definitions that runs can be started of, by name."""
+        return {"items": [{"name": name} for name in sorted(talk.definitions)]}
 
     @api.get("/runs")
     async def runs(

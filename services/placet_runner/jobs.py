@@ -57,5 +57,4 @@ class SweepJob:
                 _log.warning("sweep_waits", reason=str(error))
             except Exception:  # noqa: BLE001 - the net must not be torn by one run
                 _log.exception("sweep_crashed")
-            if found < BATCH:
-                await self._clock.sleep(self._every)
+            await self._clock.sleep(self._every if found < BATCH else self._every / 10)

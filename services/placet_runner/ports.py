@@ -109,7 +109,9 @@ class Runs(Protocol):
         """R1. False: that id exists."""
         ...
 
-    async def claim(self, run_id: str, owner: str, op: str) -> Image | None:
+    async def claim(
+        self, run_id: str, owner: str, op: str, agents: Sequence[str] | None = None
+    ) -> Image | None:
         """R2."""
         ...
 
@@ -167,10 +169,6 @@ class Runs(Protocol):
         """R14."""
         ...
 
-    async def release(self, held: Image) -> Image | None:
-        """R14 without the wake."""
-        ...
-
     async def message(self, run_id: str, message: Message) -> Image | None:
         """R15."""
         ...
@@ -203,6 +201,10 @@ class Runs(Protocol):
         """Move the time at which a question is asked again, after doing so: the backoff of the sweep."""
         ...
 
+    async def postpone(self, run_id: str, span: timedelta) -> None:
+        """Let a sweep look again after this span."""
+        ...
+
     async def store_chunk(self, held: Image) -> Image | None:
         """Move the oldest entries of a long tail into a chunk of fixed bounds."""
         ...
@@ -231,8 +233,10 @@ class Agents(Protocol):
         """The agent's record, if it has had more than one run."""
         ...
 
-    async def set_current(self, namespace: str, agent_id: str, expected: str, run_id: str) -> bool:
-        """Make `run_id` the current run if `expected` still is. False: another was faster."""
+    async def set_current(
+        self, namespace: str, agent_id: str, expected: str, run_id: str, previous: str
+    ) -> bool:
+        """Make `run_id` the current run, after `previous`, if `expected` still is. False: it is not."""
         ...
 
 

@@ -14,12 +14,14 @@ from placet.ids import derived_id
 from placet.messages import Close, CommandName, Event, EventType, RunCommand
 from placet.messages.wire import encode, name_of
 
-CHUNK = 64
+CHUNK = 16
 """Journal entries in one chunk; its bounds are fixed, so that two holders store the same."""
-LONG_TAIL = 128
+LONG_TAIL = 48
 """A tail longer than this gives its oldest entries to a chunk."""
+MOST_UNREAD = 32
+"""Messages that a run holds unread; what comes then is refused, so that its document stays small."""
 MAX_TRIES = 5
-"""Claims in a row that brought nothing; then the run fails with `crash_loop`."""
+"""Claims in a row that ended with their holder; then the run fails with `crash_loop`."""
 
 Document = dict[str, Any]
 

@@ -76,12 +76,11 @@ class Runner:
             clock=platform.clock,
             metrics=self.metrics,
         )
-        sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, platform.clock)
+        sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, hand.now)
         self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds, self.measure_skew)
         self._consumers = RunnerConsumers(self.replica, self.talk)
         self._registry = platform.metrics
-        gauges = Gauges(collection, self.metrics, platform.clock)
-        platform.metrics.before_scrape(gauges.refresh)
+        self._registry.before_scrape(Gauges(collection, self.metrics, platform.clock).refresh)
 
     @property
     def service(self) -> Service:
@@ -121,6 +120,7 @@ class Runner:
     async def stop(self) -> None:
         """Take nothing more, hand runs back, and send what is written."""
         await self._sweeping.stop()
+        await self.replica.take_no_more()
         for running in self._running.values():
             await running.stop()
         await self.replica.stop(self._settings.grace_seconds)

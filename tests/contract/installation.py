@@ -134,7 +134,7 @@ def _environment(name: str, port: int, amqp_port: int, mongo_port: int) -> dict[
 
 
 def _first_key(mongo_port: int) -> str:
-    command = [_placet(), "keys", "create", "first", "--person", "alice", "--json"]
+    command = [_placet(), "keys", "create", "first", "--person", "alice", "--operator", "--json"]
     environment = _environment("broker", 0, 1, mongo_port)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -14,12 +14,12 @@ class StoredAgents:
         found = await self._agents.get(agent_id)
         return found if found and found["namespace"] == namespace else None
 
-    async def set_current(self, namespace: str, agent_id: str, expected: str, run_id: str) -> bool:
-        """Make `run_id` the current run if `expected` still is. False: another was faster."""
+    async def set_current(
+        self, namespace: str, agent_id: str, expected: str, run_id: str, previous: str
+    ) -> bool:
+        """Make `run_id` the current run, after `previous`, if `expected` still is. False: it is not."""
         fresh = {"_id": agent_id, "namespace": namespace, "current_run": expected}
         await self._agents.insert(fresh)
         where = {"namespace": namespace, "current_run": expected}
-        return (
-            await self._agents.update(agent_id, where, {"$set": {"current_run": run_id}})
-            is not None
-        )
+        change = {"$set": {"current_run": run_id, "previous_run": previous}}
+        return await self._agents.update(agent_id, where, change) is not None

@@ -8,11 +8,24 @@ from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.ids import new_id
 from placet.kernel import Entry, write_entry
-from placet.kernel.journal import ToolStarted
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
 from placet_runner.ports import NOTHING, Document, Image, Step
 from placet_runner.rules import CHUNK, command_entry
+from placet_runner.store.changes import (
+    CLOSE_AGAIN,
+    PARKED,
+    closing,
+    closing_all_open,
+    heard,
+    is_open,
+    mine,
+    no_more_calls,
+    outbox,
+    stepped,
+    unheard,
+    with_resolution,
+)
 from placet_runner.store.expressions import (
     DUE,
     FREE,
@@ -25,12 +38,9 @@ from placet_runner.store.expressions import (
     literal,
     milliseconds,
     push,
-    without,
 )
 
-FIRST_ASK_AGAIN = timedelta(minutes=1)
 LONGEST_ASK_AGAIN = timedelta(hours=6)
-CLOSE_AGAIN = timedelta(seconds=30)
 
 
 class StoredRuns:
@@ -57,9 +67,13 @@ class StoredRuns:
         """R1: insert a queued run. False: that id exists."""
         return await self._runs.insert(document)
 
-    async def claim(self, run_id: str, owner: str, op: str) -> Image | None:
-        """R2: hold a run that is free and has something to do; the epoch rises."""
-        where = {"status": {"$in": LIVE}, "$expr": RUNNABLE}
+    async def claim(
+        self, run_id: str, owner: str, op: str, agents: Sequence[str] | None = None
+    ) -> Image | None:
+        """R2: hold a run that is free, has something to do, and is of one of these agents (or any)."""
+        where: dict[str, Any] = {"status": {"$in": LIVE}, "$expr": RUNNABLE}
+        if agents is not None:
+            where["agent"] = {"$in": list(agents)}
         return await self._update(run_id, where, self._claimed(owner, op))
 
     async def renew(self, held: Image) -> Image | None:
@@ -69,15 +83,15 @@ class StoredRuns:
 
     async def append(self, held: Image, step: Step) -> Image | None:
         """R4: a finished step."""
-        return await self._update(held.id, _mine(held), _stepped(step))
+        return await self._update(held.id, mine(held), stepped(step))
 
     async def ask_and_park(self, held: Image, step: Step) -> Image | None:
         """R5: ask, and hold nothing, unless something arrived that was not looked at."""
-        return await self._update(held.id, _mine(held) | {"wake": False}, _stepped(step) | _PARKED)
+        return await self._update(held.id, mine(held) | {"wake": False}, stepped(step) | PARKED)
 
     async def ask_and_go_on(self, held: Image, step: Step) -> Image | None:
         """R5b: ask, and start the calls that need nobody, in one write."""
-        return await self._update(held.id, _mine(held), _stepped(step))
+        return await self._update(held.id, mine(held), stepped(step))
 
     async def take(self, held: Image) -> Image | None:
         """R6: look at what arrived. The image is what the holder decides from next."""
@@ -86,8 +100,8 @@ class StoredRuns:
 
     async def park(self, held: Image, step: Step = NOTHING) -> Image | None:
         """R7: hold nothing, unless something arrived that was not looked at."""
-        where = _mine(held) | {"wake": False}
-        return await self._update(held.id, where, _PARKED | {"outbox": _outbox(step)})
+        where = mine(held) | {"wake": False}
+        return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
     async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
         """R8: keep an answer that can't be acted on here and now; wake the run once all are there."""
@@ -108,9 +122,9 @@ class StoredRuns:
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,
-            {"status": {"$in": LIVE}, **_is_open(input_id)},
+            {"status": {"$in": LIVE}, **is_open(input_id)},
             {
-                "waiting": _with_resolution(input_id, value),
+                "waiting": with_resolution(input_id, value),
                 "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}, others_settled]},
                 "outbox": {
                     "$cond": [
@@ -131,72 +145,67 @@ class StoredRuns:
             "epoch": read.epoch,
             "seq": read.seq,
             "$expr": FREE,
-            **_is_open(resolution.input_id),
+            **is_open(resolution.input_id),
         }
-        changes = self._claimed(owner, op) | _stepped(step) | {"waiting": [], "tries": 0}
+        changes = self._claimed(owner, op) | stepped(step) | {"waiting": [], "tries": 0}
         changes["outbox"] = {
-            "$concatArrays": [_no_more_calls(step.published), literal(list(step.outbox))]
+            "$concatArrays": [no_more_calls(step.published), literal(list(step.outbox))]
         }
         return await self._update(read.id, where, changes)
 
     async def apply_answers(self, held: Image, step: Step) -> Image | None:
         """R10: settled questions enter the journal, with what follows from them."""
-        return await self._update(held.id, _mine(held), _stepped(step))
+        return await self._update(held.id, mine(held), stepped(step))
 
     async def finish_call(self, held: Image, step: Step) -> Image | None:
         """R11: the effect has happened; its result is written before the next model call."""
-        return await self._update(held.id, _mine(held), _stepped(step))
+        return await self._update(held.id, mine(held), stepped(step))
 
     async def take_over(self, held: Image, step: Step) -> Image | None:
         """R12: a call that an earlier holder started: again with its key, or a review."""
-        return await self._update(held.id, _mine(held), _stepped(step))
+        return await self._update(held.id, mine(held), stepped(step))
 
     async def end(self, held: Image, status: RunStatus, step: Step) -> Image | None:
         """R13: completed or failed, unless something arrived that was not looked at."""
-        changes = _stepped(step) | {"status": status.value, "lease": None}
+        changes = stepped(step) | {"status": status.value, "lease": None}
         if status is not RunStatus.COMPLETED:
-            changes["waiting"] = _closing_all_open(changes.get("waiting", "$waiting"))
-        return await self._update(held.id, _mine(held) | {"wake": False}, changes)
+            changes["waiting"] = closing_all_open(changes.get("waiting", "$waiting"))
+        return await self._update(held.id, mine(held) | {"wake": False}, changes)
 
     async def hand_back(self, held: Image) -> Image | None:
         """R14: give the run to another replica, at once."""
         wake = _wake(held.id, new_id("evt"))
-        return await self._update(
-            held.id, _mine(held), {"lease": None, "outbox": push("outbox", [wake])}
-        )
-
-    async def release(self, held: Image) -> Image | None:
-        """R14 without the wake: nobody here can work on it; the sweep offers it again later."""
-        return await self._update(held.id, _mine(held), {"lease": None})
+        changes = {"lease": None, "tries": 0, "outbox": push("outbox", [wake])}
+        return await self._update(held.id, mine(held), changes)
 
     async def message(self, run_id: str, message: Message) -> Image | None:
         """R15: a message for a live run, once, with a wake."""
         wake = _wake(run_id, f"{message.id}.wake")
-        changes = _heard(message) | {"wake": True, "outbox": push("outbox", [wake])}
-        return await self._update(run_id, _unheard(message), changes)
+        changes = heard(message) | {"wake": True, "outbox": push("outbox", [wake])}
+        return await self._update(run_id, unheard(message), changes)
 
     async def queue_message(self, run_id: str, message: Message) -> Image | None:
         """R15c: a message that waits for the questions to be answered first."""
         held = {"$or": [{"$ne": ["$lease", None]}, {"$ne": ["$status", "input_required"]}]}
         return await self._update(
-            run_id, _unheard(message), _heard(message) | {"wake": {"$or": ["$wake", held]}}
+            run_id, unheard(message), heard(message) | {"wake": {"$or": ["$wake", held]}}
         )
 
     async def supersede(
         self, held: Image, closes: Mapping[str, Document], step: Step = NOTHING
     ) -> Image | None:
         """R16: ask the broker to close what a message overtook, and wait for its word."""
-        changes = _closing(closes, "superseded") | _PARKED
-        changes["outbox"] = _outbox(step, *closes.values())
-        return await self._update(held.id, _mine(held) | {"wake": False}, changes)
+        changes = closing(closes, "superseded") | PARKED
+        changes["outbox"] = outbox(step, *closes.values())
+        return await self._update(held.id, mine(held) | {"wake": False}, changes)
 
     async def withdraw(
         self, held: Image, closes: Mapping[str, Document], step: Step = NOTHING
     ) -> Image | None:
         """R17: ask the broker to close what need not be asked any more."""
-        changes = _closing(closes, "withdrawn")
-        changes["outbox"] = _outbox(step, *closes.values())
-        return await self._update(held.id, _mine(held), changes)
+        changes = closing(closes, "withdrawn")
+        changes["outbox"] = outbox(step, *closes.values())
+        return await self._update(held.id, mine(held), changes)
 
     async def abort(self, run_id: str, entry: Entry, outbox: Sequence[Document]) -> Image | None:
         """R18: the run ends at once; what is open stays open until the broker says how it ended."""
@@ -210,8 +219,8 @@ class StoredRuns:
                 "wake": False,
                 "seq": {"$add": ["$seq", 1]},
                 "journal": push("journal", [write_entry(entry)]),
-                "outbox": {"$concatArrays": [_no_more_calls(), literal(list(outbox))]},
-                "waiting": _closing_all_open("$waiting"),
+                "outbox": {"$concatArrays": [no_more_calls(), literal(list(outbox))]},
+                "waiting": closing_all_open("$waiting"),
             },
         )
 
@@ -220,8 +229,8 @@ class StoredRuns:
         value = resolution.model_dump(mode="json")
         return await self._update(
             run_id,
-            {"status": {"$nin": LIVE}, **_is_open(resolution.input_id)},
-            {"waiting": _with_resolution(resolution.input_id, value)},
+            {"status": {"$nin": LIVE}, **is_open(resolution.input_id)},
+            {"waiting": with_resolution(resolution.input_id, value)},
         )
 
     async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:
@@ -242,6 +251,10 @@ class StoredRuns:
             },
         )
 
+    async def postpone(self, run_id: str, span: timedelta) -> None:
+        """A sweep has done what it can; it looks again after this span, or when something changes."""
+        await self._runs.update(run_id, {}, [{"$set": {"due": later(span)}}])
+
     async def store_chunk(self, held: Image) -> Image | None:
         """Entries 64k to 64k+63 into their chunk, then off the tail: fixed bounds, one content."""
         base = held.document["base"]
@@ -257,7 +270,7 @@ class StoredRuns:
             "journal": {"$slice": ["$journal", CHUNK, 1_000_000]},
             "base": base + CHUNK,
         }
-        return await self._update(held.id, _mine(held) | {"base": base}, changes)
+        return await self._update(held.id, mine(held) | {"base": base}, changes)
 
     async def due(self, now: datetime, limit: int) -> list[Image]:
         """Runs that a sweep must look at, the longest due first."""
@@ -292,7 +305,7 @@ class StoredRuns:
             "wake": False,
             "lease": lease,
             "tries": {"$add": ["$tries", 1]},
-            "outbox": _no_more_calls(),
+            "outbox": no_more_calls(),
         }
 
     async def _update(
@@ -300,92 +313,6 @@ class StoredRuns:
     ) -> Image | None:
         stages: list[Stage] = [{"$set": dict(changes)}, DUE]
         return _image(await self._runs.update(run_id, where, stages))
-
-
-_PARKED: dict[str, Expression] = {"status": "input_required", "lease": None}
-
-
-def _no_more_calls(published: Sequence[str] = ()) -> Expression:
-    """A claim is what `start` and `wake` ask for: what was not published yet need not be."""
-    needless = {"$in": ["$$this.key", ["start", "wake"]]}
-    out = {"$in": ["$$this.id", literal(list(published))]}
-    return {"$filter": {"input": "$outbox", "cond": {"$not": [{"$or": [needless, out]}]}}}
-
-
-def _mine(held: Image) -> dict[str, Any]:
-    return {"epoch": held.epoch, "lease.op": held.lease_op, "seq": held.seq}
-
-
-def _stepped(step: Step) -> dict[str, Expression]:
-    changes: dict[str, Expression] = {
-        name: literal(value) for name, value in (step.fields or {}).items()
-    }
-    if step.entries:
-        changes["seq"] = {"$add": ["$seq", len(step.entries)]}
-        changes["journal"] = push("journal", [write_entry(entry) for entry in step.entries])
-        if not all(isinstance(entry, ToolStarted) for entry in step.entries):
-            changes["tries"] = 0  # a start is no progress: it may be what kills each holder
-    if step.asks or step.used_inputs:
-        asks = [_timed(ask) for ask in step.asks]
-        changes["waiting"] = {"$concatArrays": [without("waiting", step.used_inputs), asks]}
-    if step.used_messages:
-        changes["inbox"] = without("inbox", step.used_messages)
-    if step.outbox or step.published:
-        changes["outbox"] = _outbox(step)
-    return changes
-
-
-def _outbox(step: Step, *more: Document) -> Expression:
-    """The outbox without what is out, and with what is new."""
-    kept = without("outbox", step.published) if step.published else "$outbox"
-    return {"$concatArrays": [kept, literal([*step.outbox, *more])]}
-
-
-def _timed(ask: Document) -> Expression:
-    """A new entry of `waiting`, with the database's times."""
-    times = {"asked_at": "$$NOW", "ask_again_at": later(FIRST_ASK_AGAIN)}
-    return {"$mergeObjects": [literal(ask), times]}
-
-
-def _is_open(input_id: str) -> dict[str, Any]:
-    return {"waiting": {"$elemMatch": {"id": input_id, "resolution": None}}}
-
-
-def _with_resolution(input_id: str, value: Document) -> Expression:
-    settled = {"$mergeObjects": ["$$this", {"resolution": literal(value)}]}
-    this_one = {"$eq": ["$$this.id", literal(input_id)]}
-    return {"$map": {"input": "$waiting", "in": {"$cond": [this_one, settled, "$$this"]}}}
-
-
-def _closing(closes: Mapping[str, Document], reason: str) -> dict[str, Expression]:
-    chosen = {"$in": ["$$this.id", literal(list(closes))]}
-    return {
-        "waiting": {
-            "$map": {"input": "$waiting", "in": {"$cond": [chosen, _marked(reason), "$$this"]}}
-        },
-        "outbox": push("outbox", list(closes.values())),
-    }
-
-
-def _closing_all_open(waiting: Expression) -> Expression:
-    is_open = {"$eq": ["$$this.resolution", None]}
-    return {"$map": {"input": waiting, "in": {"$cond": [is_open, _marked("cancelled"), "$$this"]}}}
-
-
-def _marked(reason: str) -> Expression:
-    fields = {"closing": reason, "asked_at": "$$NOW", "ask_again_at": later(CLOSE_AGAIN)}
-    return {"$mergeObjects": ["$$this", fields]}
-
-
-def _heard(message: Message) -> dict[str, Expression]:
-    return {
-        "inbox": push("inbox", [message.model_dump(mode="json")]),
-        "seen": push("seen", [message.id]),
-    }
-
-
-def _unheard(message: Message) -> dict[str, Any]:
-    return {"status": {"$in": LIVE}, "seen": {"$ne": message.id}}
 
 
 def _wake(run_id: str, event_id: str) -> Document:

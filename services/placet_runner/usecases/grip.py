@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from placet.clock import Clock
@@ -62,7 +62,11 @@ class Hand:
     owner: str
     lease: timedelta
     skew: Skew
-    """What the database's clock is ahead of ours, for the one lease that an insert writes."""
+    """How far the database's clock is ahead of ours."""
+
+    def now(self) -> datetime:
+        """The database's time, as well as it can be told without asking."""
+        return self.clock.now() + self.skew.ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Grip:
         Raises LostLease when the run is not ours any more.
         """
         added = proposal or Proposal()
-        now, write = self.hand.clock.now(), new_id("op")
+        now, write = self.hand.now(), new_id("op")
         sent = [*self.outbox, *added.sent]
         step = Step(
             entries=[
@@ -205,10 +209,13 @@ class Grip:
         """Return once less than half of the lease is gone: an effect must not start on an old one."""
         half = self.hand.lease.total_seconds() / 2
         while self.hand.clock.monotonic() - self.renewed > half:
+            before = self.renewed
             await self.renew()
+            if self.renewed == before:
+                await self.hand.clock.sleep(FIRST_WAIT.total_seconds())
 
     def _event(self, kind: EventType) -> Document:
-        now = self.hand.clock.now()
+        now = self.hand.now()
         return event_entry(self.image.document, kind, number=self.state.journaled, at=now)
 
     async def _written(self, row: Row, step: Step, write: str) -> Image | None:
@@ -232,12 +239,31 @@ class Grip:
         """R6: something was written that we have not looked at; or the run is lost."""
         if self.image.lease_op != self.op:
             return False  # R9 on a run that has moved: nothing is held
-        image = await self.hand.runs.take(self.image)
+        image = await self._taken()
         if image is None or image.lease_op != self.op or image.seq != self.image.seq:
             raise LostLease(f"{self.image.id} is held by another, or was aborted")
         self.image = image
         return False
 
+    async def _taken(self) -> Image | None:
+        """R6, for as long as the database is away; doing it again is harmless."""
+        for wait in waits(FIRST_WAIT, LONGEST_WAIT):
+            try:
+                image = await self.hand.runs.take(self.image)
+                if image is not None:
+                    return image
+                read = await self.hand.runs.get(self.image.id)
+                return read if read and read.lease_op == self.op and not read.wake else None
+            except Unavailable as error:
+                _log.warning("write_waits", run_id=self.image.id, reason=str(error))
+                await self.hand.clock.sleep(wait)
+        raise AssertionError
+
     async def _trim(self) -> None:
-        if len(self.image.document["journal"]) > LONG_TAIL and self.image.lease_op == self.op:
+        """A long tail gives its oldest entries away; where that can't be now, after the next write."""
+        if len(self.image.document["journal"]) <= LONG_TAIL or self.image.lease_op != self.op:
+            return
+        try:
             self.image = await self.hand.runs.store_chunk(self.image) or self.image
+        except Unavailable as error:
+            _log.warning("chunk_waits", run_id=self.image.id, reason=str(error))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -113,7 +114,7 @@ class Holder:
             self._absorb()
             if self.grip.image.document["tries"] > MAX_TRIES:
                 await self._end(POISON)
-            elif self.stopping.is_set() and not self.tasks:
+            elif self.stopping.is_set() and not self.tasks and not self.asked:
                 await self.grip.hand_back()
             elif not (await self._withdraw() or await self._mail() or await self._own_asks()):
                 await self._decided()
@@ -166,7 +167,7 @@ class Holder:
             grip.event(EventType.RUN_RESUMED)
         grip.note(InputResolved(input_id=input_id, resolution=resolution))
         grip.used_inputs.append(input_id)
-        grip.hand.metrics.resumed(grip.hand.clock.now() - resolution.at)
+        grip.hand.metrics.resumed(grip.hand.now() - resolution.at)
 
     # --- messages, and questions that need no answer any more ---
 
@@ -232,7 +233,7 @@ class Holder:
             self.asked.clear()
             self._close([superseded(call) for call in calls])
             return True
-        now, asker = self.grip.hand.clock.now(), self._asker()
+        now, asker = self.grip.hand.now(), self._asker()
         requests = [own_ask(asker, call, self.asked[call.call.id], now) for call in calls]
         busy = [
             c for c in state.calls.values() if not c.result and not c.open_ask and c not in calls
@@ -246,7 +247,7 @@ class Holder:
             self._close([superseded(call) for call in act.ask])
             return
         self._close(act.close)
-        now, asker = self.grip.hand.clock.now(), self._asker()
+        now, asker = self.grip.hand.now(), self._asker()
         requests: list[InteractionRequest] = [approval(asker, call, now) for call in act.ask]
         requests += [review(asker, call, now) for call in act.review]
         proposal = Proposal.asking(requests, [*act.ask, *act.review], *self._intents(act.start))
@@ -318,10 +319,17 @@ class Holder:
                 _log.warning(
                     "model_failed", run_id=self.grip.image.id, attempt=attempt, reason=str(error)
                 )
-                pause = full_jitter(attempt, *MODEL_BACKOFF).total_seconds()
-                await self.grip.hand.clock.sleep(pause)
+                if await self._stopped_within(full_jitter(attempt, *MODEL_BACKOFF).total_seconds()):
+                    return
             else:
                 return
+
+    async def _stopped_within(self, seconds: float) -> bool:
+        """Wait before the next try; True if this replica is told to stop meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.stopping.wait()
+        return self.stopping.is_set()
 
     async def _one_model_call(self) -> None:
         """A reply is noted; a deploy cuts the call off: another replica can ask again."""
@@ -338,9 +346,10 @@ class Holder:
 
     async def _wait(self) -> None:
         grip = self.grip
-        if self.tasks:
-            if await grip.flush():
-                await asyncio.wait(self.tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+        if self.tasks and (grip.pending or grip.used_inputs):
+            await grip.flush()  # its image may hold more to do
+        elif self.tasks:
+            await asyncio.wait(self.tasks.values(), return_when=asyncio.FIRST_COMPLETED)
         elif grip.pending or grip.used_inputs:
             await grip.let_go(grip.hand.runs.ask_and_park)
         else:
@@ -360,7 +369,7 @@ class Holder:
             fields["error"] = {"code": how.code, "message": how.message}
             data |= fields | {"undelivered": [message.id for message in self._unread()]}
             sent = [close_entry(grip.image.document, e, "cancelled") for e in self._open()]
-        event = event_entry(grip.image.document, kind, number=0, at=grip.hand.clock.now(), **data)
+        event = event_entry(grip.image.document, kind, number=0, at=grip.hand.now(), **data)
         proposal = Proposal([entry], sent=[*sent, event], fields=fields)
 
         async def row(image: Image, step: Step) -> Image | None:

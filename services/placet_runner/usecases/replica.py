@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from placet.agents.agent import Agent
 from placet.domain.resolution import Resolution
 from placet.domain.run import RunStatus
-from placet.errors import Invalid, PlacetError
+from placet.errors import Invalid, PlacetError, Unavailable
 from placet.ids import new_id
 from placet.kernel import fold, read_entry
 from placet.kernel.turns import Turn
@@ -20,6 +20,9 @@ from placet_runner.usecases.hold import Holder
 MISSES = 8
 """How often a handler reads again before it gives a message up."""
 
+REMEMBERED_RUNS = 20
+"""Runs of an agent before this one whose turns the model is shown."""
+
 _log = logs.get(__name__)
 
 
@@ -28,20 +31,34 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self._free = count
+        self._closed = False
         self._freed = asyncio.Condition()
 
     def take_one(self) -> bool:
         """Take a slot if one is free."""
-        if self._free == 0:
+        if self._free == 0 or self._closed:
             return False
         self._free -= 1
         return True
 
     async def wait_for_one(self) -> None:
-        """Take a slot, when there is one."""
+        """Take a slot, when there is one. Raises Unavailable once there will be none any more."""
         async with self._freed:
-            await self._freed.wait_for(lambda: self._free > 0)
+            await self._freed.wait_for(lambda: self._free > 0 or self._closed)
+            if self._closed:
+                raise Unavailable("this replica is stopping")
             self._free -= 1
+
+    async def close(self) -> None:
+        """Give no more slots, and wake whoever waits for one."""
+        async with self._freed:
+            self._closed = True
+            self._freed.notify_all()
+
+    @property
+    def none(self) -> bool:
+        """Whether none is free."""
+        return self._free == 0
 
     async def give_back(self) -> None:
         """One more is free."""
@@ -78,10 +95,11 @@ class Replica:
         try:
             before = self._hand.clock.monotonic()
             op = new_id("op")
-            image = await self._hand.runs.claim(run_id, self._hand.owner, op)
+            image = await self._hand.runs.claim(run_id, self._hand.owner, op, list(self._agents))
             if image is not None and image.lease_op == op:
                 crash_point("claim.done")
-                return await self._hold(image, op, before)
+                await self._hold(image, op, before)
+                return True
         except BaseException:
             await self._slots.give_back()
             raise
@@ -99,7 +117,7 @@ class Replica:
         try:
             clock, op = self._hand.clock, new_id("op")
             before = clock.monotonic()
-            until = clock.now() + self._hand.skew.ahead + self._hand.lease
+            until = self._hand.now() + self._hand.lease
             claimed = held(document, self._hand.owner, op, until)
             if await self._hand.runs.create(claimed):
                 crash_point("claim.done")
@@ -146,18 +164,32 @@ class Replica:
             f"run {resolution.run_id} kept moving while {resolution.input_id} was recorded"
         )
 
+    @property
+    def full(self) -> bool:
+        """Whether this replica can take up nothing more."""
+        return self._stopping or self._slots.none
+
+    def knows(self, agent: str) -> bool:
+        """Whether the agent of this name is loaded here."""
+        return agent in self._agents
+
     def cancel(self, run_id: str) -> None:
         """The run ended elsewhere: stop its work here, start no effect."""
         held = self._holders.get(run_id)
         if held:
             held[1].cancel()
 
-    async def stop(self, grace: float) -> None:
-        """Take nothing more; hand runs back when no call of theirs is between intent and result."""
+    async def take_no_more(self) -> None:
+        """Claim nothing from now on; whoever waits for a slot hears that this replica stops."""
         self._stopping = True
-        tasks = [task for _, task in self._holders.values()]
         for holder, _ in self._holders.values():
             holder.stopping.set()
+        await self._slots.close()
+
+    async def stop(self, grace: float) -> None:
+        """Hand runs back when no call of theirs is between intent and result."""
+        await self.take_no_more()
+        tasks = [task for _, task in self._holders.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=grace)
         for task in tasks:
@@ -183,17 +215,10 @@ class Replica:
         await self._slots.give_back()
         return False
 
-    async def _hold(self, image: Image, op: str, before: float) -> bool:
-        agent = self._agents.get(image.document["agent"])
-        if agent is None:
-            _log.error("agent_not_loaded", run_id=image.id, agent=image.document["agent"])
-            await self._hand.runs.release(image)
-            await self._slots.give_back()
-            return False
-        holder = await self._holder(agent, image, op)
+    async def _hold(self, image: Image, op: str, before: float) -> None:
+        holder = await self._holder(self._agents[image.document["agent"]], image, op)
         holder.grip.renewed = before
         self._spawn(holder)
-        return True
 
     async def _holder(self, agent: Agent, image: Image, op: str) -> Holder:
         history = await self._hand.runs.history(image)
@@ -204,7 +229,7 @@ class Replica:
         """The turns of the agent's runs before this one, oldest first."""
         chain: list[Image] = []
         previous = document.get("after_run_id")
-        while previous:
+        while previous and len(chain) < REMEMBERED_RUNS:
             image = await self._hand.runs.get(previous)
             if image is None:
                 break

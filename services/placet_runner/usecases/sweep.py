@@ -5,12 +5,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 from placet.bus.port import Bus
-from placet.clock import Clock
 from placet.domain.interaction import RequestAdapter
 from placet.errors import PlacetError
 from placet.messages import CommandName, RunCommand
 from placet.process import logs
-from placet.process.outbox import outgoing
+from placet.process.outbox import Sent, outgoing
 from placet_runner.ports import Document, Image, Runs
 from placet_runner.rules import close_entry, command_entry, request_entry
 from placet_runner.usecases.replica import Replica
@@ -20,22 +19,30 @@ AT_ONCE = 32
 
 _log = logs.get(__name__)
 
-Send = Callable[[str, Sequence[Document]], Awaitable[object]]
+WOKEN = timedelta(minutes=1)
+"""A wake that was published is trusted for that long: only a lost queue loses it."""
+ELSEWHERE = timedelta(seconds=10)
+"""A run of an agent that is not loaded here is left to a replica that has it."""
+FAILED = timedelta(seconds=5)
+"""After that, what could not be published is tried again."""
+
+Send = Callable[[str, Sequence[Document]], Awaitable[Sent]]
+Now = Callable[[], datetime]
 
 
 class Sweep:
     """The four sweeps, over one index: outbox, runnable, ask again, close again."""
 
-    def __init__(self, runs: Runs, replica: Replica, send: Send, bus: Bus, clock: Clock) -> None:
+    def __init__(self, runs: Runs, replica: Replica, send: Send, bus: Bus, now: Now) -> None:
         self._runs = runs
         self._replica = replica
         self._send = send
         self._bus = bus
-        self._clock = clock
+        self._now = now
 
     async def once(self) -> int:
         """Look at every run that is due; returns how many were."""
-        due = await self._runs.due(self._clock.now(), BATCH)
+        due = await self._runs.due(self._now(), BATCH)
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def look(image: Image) -> None:
@@ -49,16 +56,30 @@ class Sweep:
         return len(due)
 
     async def _look(self, image: Image) -> None:
-        now = self._clock.now()
+        """Each branch moves `due`: what was done, and what could not be done, is not found at once again."""
+        now = self._now()
         if image.document["outbox"]:
-            await self._send(image.id, image.document["outbox"])
-        if _runnable(image, now) and not await self._replica.take_up(image.id, wait=False):
-            wake = RunCommand(command=CommandName.WAKE, run_id=image.id)
-            await self._publish([command_entry(wake, f"{image.id}.swept")])
+            sent = await self._send(image.id, image.document["outbox"])
+            if sent.failed:
+                await self._runs.postpone(image.id, FAILED)
+                return
         again = [e for e in image.open if e["ask_again_at"] <= now]
         if again:
             await self._publish([_repeat(image, entry) for entry in again])
             await self._runs.asked_again(image.id, [entry["id"] for entry in again])
+        if _runnable(image, now):
+            await self._revive(image)
+
+    async def _revive(self, image: Image) -> None:
+        """Take the run up here, or wake whoever has room and knows its agent."""
+        if not self._replica.knows(image.document["agent"]):
+            await self._runs.postpone(image.id, ELSEWHERE)
+            return
+        if await self._replica.take_up(image.id, wait=False):
+            return
+        wake = RunCommand(command=CommandName.WAKE, run_id=image.id)
+        await self._publish([command_entry(wake, f"{image.id}.swept")])
+        await self._runs.postpone(image.id, WOKEN)
 
     async def _publish(self, entries: Sequence[Document]) -> None:
         await asyncio.gather(*(self._bus.publish(outgoing(entry)) for entry in entries))

@@ -2,8 +2,11 @@
 
 from placet.agents.agent import Agent
 from placet.agents.models import Conversation
+from placet.errors import ModelError
 from placet.kernel.journal import ModelReplied
 from placet.kernel.state import State
+
+MAX_REPLY_BYTES = 524_288
 
 
 async def ask_model(agent: Agent, state: State) -> ModelReplied:
@@ -22,4 +25,10 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
     bad = tuple(
         result.model_copy(update={"call_id": ids[result.call_id]}) for result in reply.bad_calls
     )
-    return ModelReplied(reply=reply.model_copy(update={"calls": calls, "bad_calls": bad}))
+    kept = reply.model_copy(update={"calls": calls, "bad_calls": bad})
+    size = len(kept.model_dump_json())
+    if size > MAX_REPLY_BYTES:
+        raise ModelError(
+            f"the model's reply of {size} bytes is over the limit of {MAX_REPLY_BYTES}"
+        )
+    return ModelReplied(reply=kept)

@@ -2,15 +2,18 @@
 
 import asyncio
 
+import orjson
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from placet.agents.context import Asked, Context
 from placet.agents.tool import Tool
+from placet.domain.digest import check_storable
+from placet.errors import Invalid
 from placet.kernel.asking import Asker
 from placet.kernel.state import CallState
 from placet.kernel.turns import CallOutcome, CallResult
 
-MAX_RESULT_BYTES = 1_048_576
+MAX_RESULT_BYTES = 262_144
 
 
 def context_for(asker: Asker, call: CallState) -> Context:
@@ -47,19 +50,23 @@ async def execute(tool: Tool, call: CallState, context: Context) -> CallResult |
             f"{tool.name} took longer than {seconds:g} s" if seconds else f"TimeoutError: {error}"
         )
         return _result(call, CallOutcome.ERROR, what)
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises goes to the model
-        return _result(call, CallOutcome.ERROR, str(error) or type(error).__name__)
+    except BaseException as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise  # the run is lost or was aborted; anything else the tool raised by itself
+        return _result(call, CallOutcome.ERROR, (str(error) or type(error).__name__)[:10_000])
     return _packed(call, value)
 
 
 def _packed(call: CallState, value: object) -> CallResult:
     try:
         content = to_jsonable_python(value)
-        size = len(str(content))
-    except (PydanticSerializationError, ValueError, RecursionError) as error:
-        return _result(call, CallOutcome.ERROR, f"It ran; its result is no JSON: {error}")
+        check_storable(content)
+        size = len(orjson.dumps(content))
+    except (PydanticSerializationError, Invalid, ValueError, TypeError, RecursionError) as error:
+        return _result(call, CallOutcome.ERROR, f"It ran; its result can't be kept: {error}"[:1000])
     if size > MAX_RESULT_BYTES:
-        text = f"It ran; its result of {size} characters is over the limit of {MAX_RESULT_BYTES}."
+        text = f"It ran; its result of {size} bytes is over the limit of {MAX_RESULT_BYTES}."
         return _result(call, CallOutcome.ERROR, text)
     return _result(call, CallOutcome.OK, content)
 

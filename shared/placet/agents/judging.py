@@ -30,10 +30,11 @@ def judge_call(agent: Agent, call: CallState) -> CallJudged | ToolFinished:
     if errors:
         listed = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors[:20])
         return _closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")
-    try:
-        facts = _facts(tool, call.call.model_copy(deep=True).args)
-    except ValueError as error:
-        return _closed(call, CallOutcome.ERROR, f"{tool.name} has no valid risk tier: {error}")
+    facts = _facts(tool, call.call.model_copy(deep=True).args)
+    if facts is None:
+        return _closed(
+            call, CallOutcome.ERROR, f"{tool.name} computed a risk that is no tier; it did not run"
+        )
     return CallJudged(
         call_id=call.call.id,
         verdict=judge(facts, agent.policy),
@@ -42,18 +43,23 @@ def judge_call(agent: Agent, call: CallState) -> CallJudged | ToolFinished:
     )
 
 
-def _facts(tool: Tool, args: dict[str, Any]) -> Facts:
-    """What the tool says about this call. Its own tier beats the static one; a failing condition asks."""
-    risk, failed = ToolRisk.CRITICAL, None
-    needs_approval = False
+def _facts(tool: Tool, args: dict[str, Any]) -> Facts | None:
+    """What the tool says about this call; None for a tier that does not exist.
+
+    A tool's own tier beats the static one; a condition that raises asks.
+    """
+    risk: Any = ToolRisk.CRITICAL
+    needs_approval, failed = False, None
     try:
         risk = tool.risk_of(args)
         needs_approval = tool.asks_for(args)
-    except ValueError:
-        raise
     except Exception as error:  # noqa: BLE001 - an author's function may raise anything; it then asks
         failed = f"{type(error).__name__}: {error}"[:500]
-    return Facts(tool=tool.name, risk=risk, needs_approval=needs_approval, condition_failed=failed)
+    if risk not in list(ToolRisk):
+        return None
+    return Facts(
+        tool=tool.name, risk=ToolRisk(risk), needs_approval=needs_approval, condition_failed=failed
+    )
 
 
 def _closed(call: CallState, outcome: CallOutcome, content: str) -> ToolFinished:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as LibraryModel
 
 TIMEOUT_SECONDS = 600
+LONGEST_NAME = 200
 
 
 def resolve_model(model: str | Model) -> Model:
@@ -173,13 +174,14 @@ def _reply(response: "ModelResponse") -> ModelReply:
     for number, part in enumerate(response.tool_calls):
         call_id = f"call_{number}"
         args, problem = _arguments(part.args)
-        calls.append(ToolCall(id=call_id, tool=part.tool_name, args=args))
+        tool = part.tool_name
+        if not 0 < len(tool) <= LONGEST_NAME:
+            tool, args, problem = "unnamed", {}, f"a tool's name has 1 to {LONGEST_NAME} characters"
+        calls.append(ToolCall(id=call_id, tool=tool, args=args))
         if problem:
-            content = f"The arguments can't be read: {problem}"
+            content = f"The call can't be read: {problem}"
             bad.append(
-                CallResult(
-                    call_id=call_id, tool=part.tool_name, outcome=CallOutcome.ERROR, content=content
-                )
+                CallResult(call_id=call_id, tool=tool, outcome=CallOutcome.ERROR, content=content)
             )
     return ModelReply(
         text=response.text or "",

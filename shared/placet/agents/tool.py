@@ -41,7 +41,6 @@ class Tool:
     needs_approval: Condition = False
     retry: Literal["safe", "ask"] = "ask"
     """What happens to a call found started and not finished: run again with its key, or ask a person."""
-    retry_within: timedelta | None = None
     timeout: timedelta | None = None
     """Of one execution; the time that people take does not count."""
     parameters: type[BaseModel] = field(default=BaseModel, repr=False)
@@ -59,11 +58,11 @@ class Tool:
     def facts(self) -> ToolFacts:
         """What the kernel needs to know."""
         digest = digest_of({"schema": self.schema, "description": self.description})
-        return ToolFacts(digest, self.retry, self.retry_within)
+        return ToolFacts(digest, self.retry)
 
-    def risk_of(self, args: Mapping[str, Any]) -> ToolRisk:
-        """The tier of one call. Raises whatever the tool's own function raises, ValueError for no tier."""
-        return ToolRisk(self.risk(args)) if callable(self.risk) else self.risk
+    def risk_of(self, args: Mapping[str, Any]) -> Any:
+        """What the tool says is the tier of one call. Raises whatever its own function raises."""
+        return self.risk(args) if callable(self.risk) else self.risk
 
     def asks_for(self, args: Mapping[str, Any]) -> bool:
         """Whether the tool itself says that this call needs approval."""

@@ -8,6 +8,8 @@ import rfc8785
 
 from placet.errors import Invalid
 
+DEEPEST = 60
+
 
 def canonical(value: Any) -> bytes:
     """RFC 8785 bytes of a JSON value.
@@ -15,10 +17,43 @@ def canonical(value: Any) -> bytes:
     Raises:
         Invalid: NaN, infinities, integers beyond 2^53, or something that is no JSON.
     """
+    check_storable(value)
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, ValueError, TypeError, RecursionError) as error:
         raise Invalid(f"not canonical JSON: {error}") from error
+
+
+def check_storable(value: Any, depth: int = 0) -> None:
+    """Refuse JSON that a store can't keep as it is.
+
+    Raises:
+        Invalid: nested deeper than 60, a key with a null character, half a character, or an integer
+            beyond 64 bits.
+    """
+    if depth > DEEPEST:
+        raise Invalid(f"it is nested deeper than {DEEPEST}")
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        raise Invalid("an integer is beyond 64 bits")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str) or "\x00" in key:
+                raise Invalid("a key is no text, or has a null character in it")
+            _check_text(key)
+            check_storable(inner, depth + 1)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            check_storable(inner, depth + 1)
+
+
+def _check_text(text: str) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise Invalid("a text holds half a character (a lone surrogate)") from None
 
 
 def digest_of(value: Any) -> str:

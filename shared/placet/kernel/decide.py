@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from placet.domain.answer import Outcome
@@ -20,7 +19,6 @@ class ToolFacts:
 
     schema_digest: str
     retry: Literal["safe", "ask"] = "ask"
-    retry_within: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +123,10 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
                 start.append(call)
             case CallResult() as result:
                 close.append(result)
-            case Fail() as fail:
+            case Fail() as fail if not running:
                 return fail
+            case Fail():
+                pass  # what runs is let end first
     if ask or review or start or close:
         return Act(tuple(ask), tuple(review), tuple(start), tuple(close))
     return Wait()
@@ -150,18 +150,19 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
     closed = next((ask for ask in call.asks if ask.outcome and ask.outcome.state in _CLOSED), None)
     if closed:
         return _not_answered(call, closed)
-    if tool is None:
-        return _result(
-            call, CallOutcome.REFUSED, f"{call.call.tool} does not exist any more; nothing ran."
-        )
-    if tool.schema_digest != call.schema_digest:
-        return _result(
-            call,
-            CallOutcome.REFUSED,
-            f"{call.call.tool} has changed since it was asked for; nothing ran.",
-        )
-    if call.in_doubt and tool.retry == "ask" and not _reviewed_since(call):
+    changed = tool is None or tool.schema_digest != call.schema_digest
+    if (
+        call.in_doubt
+        and not _reviewed_since(call)
+        and (changed or tool is None or tool.retry == "ask")
+    ):
         return "review"
+    if tool is None:
+        gone = f"{call.call.tool} does not exist any more; it was not run."
+        return _result(call, CallOutcome.REFUSED, gone)
+    if changed:
+        other = f"{call.call.tool} has changed since it was asked for; it was not run."
+        return _result(call, CallOutcome.REFUSED, other)
     return "start"
 
 

@@ -19,7 +19,7 @@ from placet.clock import SystemClock
 from placet.ids import new_id
 from placet.messages import Event, EventType, encode
 from placet.messages.wire import name_of
-from placet.process.auth import PERSON_SCOPES
+from placet.process.auth import OPERATOR_SCOPES
 from placet.process.http import create_app
 from placet.process.platform import Databases, Platform
 from placet.process.settings import Settings, load
@@ -97,7 +97,7 @@ class Desk:
     ) -> dict[str, str]:
         """Headers with a new key; a person's scopes unless others are given."""
         key, _ = await self.platform.auth.create_key(
-            namespace=namespace, name="test", scopes=scopes or PERSON_SCOPES, person=person
+            namespace=namespace, name="test", scopes=scopes or OPERATOR_SCOPES, person=person
         )
         return {"Authorization": f"Bearer {key}"}
 

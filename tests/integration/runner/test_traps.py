@@ -200,3 +200,19 @@ async def test_a_poison_run_fails_with_crash_loop_and_others_go_on() -> None:
         poisoned = await placet.stands(document["_id"], "failed")
         assert poisoned.document["error"]["code"] == "crash_loop"
         assert (await placet.client.agent("ops").run("go")).status == "completed"
+
+
+async def test_a_run_that_is_woken_and_parked_again_and_again_is_not_used_up(book: Book) -> None:
+    parked = await book.parked()
+    for _ in range(MAX_TRIES + 2):
+        must(await book.runs.message(parked.id, message()))
+        held = must(await book.runs.claim(parked.id, "here", new_id("op")))
+        parked = must(await book.runs.park(held))
+        assert parked.document["tries"] == 0
+
+
+async def test_a_claim_of_agents_that_are_loaded_leaves_others_alone(book: Book) -> None:
+    run = await book.queued()
+    assert await book.runs.claim(run.id, "here", "op_1", ["another"]) is None
+    assert (await book.now(run)).document["tries"] == 0
+    must(await book.runs.claim(run.id, "here", "op_1", ["ops"]))

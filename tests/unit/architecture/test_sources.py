@@ -91,8 +91,9 @@ def test_the_public_api_is_all_that_the_package_shows() -> None:
     module = importlib.import_module("placet")
     classes = {
         name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", "").startswith("placet.")
+        for name in dir(module)
+        if not name.startswith("_")
+        and getattr(getattr(module, name), "__module__", "").startswith("placet.")
     }
     assert classes == set(placet.__all__)
 

@@ -323,6 +323,29 @@ def test_every_entry_reads_back_as_it_was_written() -> None:
         assert read_entry(write_entry(entry)) == entry
 
 
+def test_a_call_in_doubt_is_reviewed_although_its_tool_changed_or_is_gone() -> None:
+    started = ToolStarted(call_id="c0", key="k", attempt=1)
+    for tool, digest in (("look", "old"), ("vanished", "d1")):
+        step = after(HELLO, replied(tool), judged("c0", Decision.ALLOW, digest), started)
+        assert isinstance(step, Act)
+        assert [c.call.id for c in step.review] == ["c0"], "nobody says that nothing ran"
+
+
+def test_a_run_that_must_fail_lets_what_runs_end_first() -> None:
+    entries = (
+        HELLO,
+        replied("drop", "look"),
+        judged("c0", Decision.ALLOW),
+        judged("c1", Decision.ALLOW),
+        ToolStarted(call_id="c0", key="k", attempt=1),
+        asked("c0", "r0", Kind.REVIEW, ask=1),
+        resolved("r0", InputState.ANSWERED, content={"outcome": "fail"}),
+        ToolStarted(call_id="c1", key="k", attempt=1),
+    )
+    assert isinstance(after(*entries, running=("c1",)), Wait)
+    assert isinstance(after(*entries, finished("c1")), Fail)
+
+
 # The gate of this release.
 
 
