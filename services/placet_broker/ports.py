@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from placet.bus.port import Outgoing
@@ -67,13 +67,19 @@ class Interactions(Protocol):
         """Pending ones oldest first, others newest first."""
 
     async def due(self, limit: int) -> list[Record]:
-        """Those whose outbox or deadline has waited too long, the longest first."""
+        """Those whose outbox, deadline or retention has waited too long, the longest first.
+
+        One that can't be read is left out and put off.
+        """
+
+    async def overdue(self, limit: int) -> list[Record]:
+        """Of those, the ones that are pending and past their deadline."""
 
     async def next_due(self) -> float:
         """Seconds until the next becomes due; infinite if none will."""
 
-    async def postpone(self, record: Record) -> None:
-        """Look at this one's outbox again later: what is in it could not be published."""
+    async def postpone(self, record: Record, pause: timedelta | None = None) -> None:
+        """Look at this one again later; without a `pause`, the later the older it is."""
 
 
 class Outbox(Protocol):
@@ -83,7 +89,10 @@ class Outbox(Protocol):
         """Publish its outbox in the background, right after the write."""
 
     async def send(self, record: Record) -> bool:
-        """Publish its outbox; whether all of it was confirmed."""
+        """Publish its outbox; whether all of it was confirmed. With an empty one, find its next due time."""
+
+    def away(self) -> bool:
+        """Whether the bus as a whole has something to complain of."""
 
     async def again(self, record: Record, entries: Sequence[dict[str, Any]]) -> None:
         """Publish entries that are not in the outbox any more. Raises Unavailable: not confirmed."""

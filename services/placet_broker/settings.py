@@ -16,9 +16,16 @@ class BrokerSettings(Settings):
     """How long a question waits where its asker does not say; 0 waits indefinitely."""
     due_poll_seconds: float = Field(default=1.0, gt=0, le=60)
     """The longest the broker goes without looking for what is due."""
-
+    retention_days: int = Field(default=90, ge=0, le=36_500)
+    """How long a settled question is kept whole; then its body and history go, and its id, digest
+    and resolution stay. A run's question is kept until its run has acted on it; 0 keeps all."""
     arrival_patience_seconds: float = Field(default=2.0, ge=0, le=30)
     """How long an answer waits for a question that a run shows and that is still on its way."""
+
+    @property
+    def retention(self) -> timedelta | None:
+        """How long a settled question is kept whole; None: for ever."""
+        return timedelta(days=self.retention_days) if self.retention_days else None
 
     @property
     def arrival_patience(self) -> timedelta:

@@ -10,6 +10,7 @@ from placet_broker.jobs import DueTimer
 from placet_broker.metrics import BrokerMetrics
 from placet_broker.settings import BrokerSettings
 from placet_broker.store import StoredInteractions
+from placet_broker.store.clock import DatabaseClock
 from placet_broker.store.gauges import Gauges
 from placet_broker.store.outbox import RelayOutbox
 from placet_broker.usecases import UseCases
@@ -39,20 +40,27 @@ class Broker:
         self._auth = platform.auth
         self._registry = platform.metrics
         self._running: dict[str, Consumption] = {}
-        self.interactions = StoredInteractions(platform.database("interactions"), platform.clock)
+        database = platform.database("interactions")
+        self.clock = DatabaseClock(platform.clock, database)
+        self.interactions = StoredInteractions(database, self.clock)
         self.metrics = BrokerMetrics(platform.metrics)
         waiters = Waiters(self.interactions)
         self.outbox = RelayOutbox(
-            self.interactions.collection, self._bus, platform.metrics, waiters.settled
+            self.interactions.collection,
+            self._bus,
+            platform.metrics,
+            waiters.settled,
+            settings.retention,
         )
-        self.use_cases = self._use_cases(platform, settings, waiters)
+        self.use_cases = self._use_cases(settings, waiters)
         self._timer = DueTimer(
             self.use_cases.sweep_due,
             self.interactions,
-            platform.clock,
+            self.clock,
+            self.clock.measure,
             poll_seconds=settings.due_poll_seconds,
         )
-        gauges = Gauges(self.interactions.collection, self._bus, self.metrics, platform.clock)
+        gauges = Gauges(self.interactions.collection, self._bus, self.metrics, self.clock)
         platform.metrics.before_scrape(gauges.refresh)
 
     @property
@@ -68,6 +76,7 @@ class Broker:
 
     async def start(self) -> None:
         """Begin to consume and to look for what is due. Raises Unavailable; call it again then."""
+        await self.clock.measure()
         for queue, handler in self._handlers().items():
             if queue not in self._running:
                 counted = measured(queue, handler, self._registry)
@@ -100,19 +109,18 @@ class Broker:
             runs.QUEUE: consumers.RunsConsumer(cases.mark_applied).handle,
         }
 
-    def _use_cases(
-        self, platform: Platform, settings: BrokerSettings, waiters: Waiters
-    ) -> UseCases:
+    def _use_cases(self, settings: BrokerSettings, waiters: Waiters) -> UseCases:
         interactions, outbox, metrics = self.interactions, self.outbox, self.metrics
-        arrivals = Arrivals(interactions, platform.clock, settings.arrival_patience)
+        clock = self.clock
+        arrivals = Arrivals(interactions, clock, settings.arrival_patience)
         return UseCases(
             open_request=OpenRequest(
-                interactions, outbox, platform.clock, metrics, default_life=settings.default_life
+                interactions, outbox, clock, metrics, default_life=settings.default_life
             ),
             answer_input=AnswerInput(interactions, outbox, metrics, arrivals),
-            close_input=CloseInput(interactions, outbox, platform.clock, metrics),
+            close_input=CloseInput(interactions, outbox, clock, metrics),
             mark_applied=MarkApplied(interactions),
             read_inputs=ReadInputs(interactions, arrivals),
             waiters=waiters,
-            sweep_due=SweepDue(interactions, outbox, metrics),
+            sweep_due=SweepDue(interactions, outbox, metrics, clock, retention=settings.retention),
         )

@@ -1,7 +1,9 @@
 """Who may see an interaction, and who may answer it as whom."""
 
+from placet.domain.base import LONGEST_ID
 from placet.domain.interaction import Kind
 from placet.domain.person import Person
+from placet.domain.visible import hidden
 from placet.errors import FieldError, Invalid, NotAllowed, NotFound
 from placet.process.caller import Caller, Scope
 from placet_broker.rules.record import Record
@@ -20,17 +22,19 @@ def may_read(record: Record, caller: Caller) -> bool:
 
 
 def answerer(record: Record, caller: Caller, named: Person | None) -> Person:
-    """The person (or `service:NAME`) who answers, by credential.
+    """The person (or `service:NAME`) who answers, by credential; of `named` only the id is kept.
+
+    Nobody has verified the name that comes with an id, so it goes no further: what is kept is
+    shown to people and told to the model as who decided.
 
     Raises:
         NotFound: the caller can neither read nor answer it.
         NotAllowed: the caller may not answer it, or not as `named`.
-        Invalid: a key with `answer:as` does not say who answers where the input names who may.
+        Invalid: a key with `answer:as` does not say who answers where the input names who may, or
+            names an id that can't be one.
     """
     refusal = _refusal(record, caller)
-    if not may_read(record, caller) and (
-        refusal is not None or record.namespace != caller.namespace
-    ):
+    if not may_read(record, caller) and not _may_answer(record, caller, refusal):
         raise unknown(record.id)
     if refusal is not None:
         raise NotAllowed(refusal)
@@ -40,6 +44,17 @@ def answerer(record: Record, caller: Caller, named: Person | None) -> Person:
     if not _admits(record, caller, who.id):
         raise NotAllowed(f"{who.id} is not among those who may answer this input")
     return who
+
+
+def _may_answer(record: Record, caller: Caller, refusal: str | None) -> bool:
+    """Whether the caller can answer it at all, as whomever."""
+    if refusal is not None or record.namespace != caller.namespace:
+        return False
+    return _for_others(caller) or _admits(record, caller, caller.id)
+
+
+def _for_others(caller: Caller) -> bool:
+    return not caller.is_person and caller.may(Scope.ANSWER_AS)
 
 
 def _refusal(record: Record, caller: Caller) -> str | None:
@@ -55,16 +70,23 @@ def _refusal(record: Record, caller: Caller) -> str | None:
 
 
 def _who(record: Record, caller: Caller, named: Person | None) -> Person:
-    if caller.is_person or not caller.may(Scope.ANSWER_AS):
+    if not _for_others(caller):
         if named is not None and named.id != caller.id:
             raise NotAllowed(f"this credential answers as {caller.id}, not as {named.id}")
         return Person(id=caller.id)
     if named is not None:
-        return named
+        return Person(id=_readable(named.id))
     if record.audience.names_somebody:
         detail = "this input names who may answer it: say who answers"
         raise Invalid(detail, [FieldError("/from", detail)])
     return Person(id=caller.id)
+
+
+def _readable(id: str) -> str:
+    if any(map(hidden, id)) or len(id.encode()) > LONGEST_ID:
+        detail = f"an id has at most {LONGEST_ID} bytes, and no character that can't be seen"
+        raise Invalid(f"from: {detail}", [FieldError("/from", detail)])
+    return id
 
 
 def _admits(record: Record, caller: Caller, who: str) -> bool:

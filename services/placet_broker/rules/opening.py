@@ -35,7 +35,10 @@ def prepared(
 ) -> InteractionRequest:
     """The request as it will be kept: namespace, id, digest and deadline filled in.
 
-    Preparing the same request again gives the same id and digest.
+    The same request gives the same id and digest each time. The runner's ids are kept as they are.
+    An id that a service gives is that service's own name for its question: the id that is kept is
+    derived from it, from the namespace and from the publisher. So no service can take the id with
+    which a run will ask, and an id belongs to the publisher who first used it by construction.
 
     Raises:
         Invalid: an id, digest or deadline that can't be.
@@ -53,7 +56,20 @@ def prepared(
         "expires_at": _deadline(request, now=now, default_life=default_life),
     }
     full = full.model_copy(update=changes)
-    return full.model_copy(update={"id": _id(full, namespace, asker.publisher)})
+    return full.model_copy(update={"id": _id(full, namespace, asker)})
+
+
+def own_id(namespace: str, publisher: str, given: str) -> str:
+    """The id that is kept for the one that a service gave.
+
+    Its parts are fewer than those of a run's question (namespace, run, call, what), so the two never meet.
+    """
+    return derived_id("inp", namespace, publisher, given)
+
+
+def is_id(text: str) -> bool:
+    """Whether this has the form of an id."""
+    return _ID.fullmatch(text) is not None
 
 
 def check_deadline(request: InteractionRequest, asker: Asker, now: datetime) -> None:
@@ -67,7 +83,12 @@ def check_deadline(request: InteractionRequest, asker: Asker, now: datetime) -> 
 def opened(
     request: InteractionRequest, asker: Asker, address: Address | None, now: datetime
 ) -> Record:
-    """The record of a new interaction, its first history entry and outbox included."""
+    """The record of a new interaction, its first history entry and outbox included.
+
+    Raises TooLarge for a request that no message could hold.
+    """
+    request_json = request.model_dump_json()
+    outgoing.check_size(request_json, "the request")
     first = history.entry("", "opened", now, by=asker.publisher, digest=request.digest)
     return Record(
         id=request.id,
@@ -82,7 +103,7 @@ def opened(
         audience=request.audience,
         opened_at=now,
         expires_at=request.expires_at,
-        request_json=request.model_dump_json(),
+        request_json=request_json,
         resolution=None,
         address=address,
         agents=tuple(dict.fromkeys(name for name in (request.agent_id, *request.path) if name)),
@@ -98,12 +119,14 @@ def _check_run(request: InteractionRequest, asker: Asker) -> None:
         raise NotAllowed(f"only the runner asks for a run that Placet holds ({request.run_id})")
 
 
-def _id(request: InteractionRequest, namespace: str, publisher: str) -> str:
-    if request.id:
-        if not _ID.fullmatch(request.id):
-            raise _unfit("/id", "must be inp_ and 32 hex digits, or left out")
-        return request.id
-    return derived_id("inp", namespace, publisher, request.run_id, _occasion(request))
+def _id(request: InteractionRequest, namespace: str, asker: Asker) -> str:
+    if not request.id:
+        occasion = _occasion(request)
+        # Five parts: a run's question has four, so that the two never meet.
+        return derived_id("inp", "asked", namespace, asker.publisher, request.run_id, occasion)
+    if not is_id(request.id):
+        raise _unfit("/id", "must be inp_ and 32 hex digits, or left out")
+    return request.id if asker.is_runner else own_id(namespace, asker.publisher, request.id)
 
 
 def _occasion(request: InteractionRequest) -> str:

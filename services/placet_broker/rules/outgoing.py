@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+from placet.bus.port import MAX_BODY_BYTES
 from placet.domain.resolution import Resolution
+from placet.errors import TooLarge
 from placet.ids import derived_id
 from placet.messages import Event, EventType, encode
 from placet.messages.wire import name_of
 from placet_broker.rules.record import Address, Record
+
+LARGEST = MAX_BODY_BYTES - 16 * 1024
+"""Bytes of a request or an outcome as JSON, which leave room for what a resolution adds."""
 
 
 class What(StrEnum):
@@ -18,6 +23,13 @@ class What(StrEnum):
     RESOLVED = "resolved"
     RESOLUTION = "resolution"
     REPLY = "reply"
+
+
+def check_size(text: str, what: str) -> None:
+    """Refuse what no message could hold: it would wait in an outbox for ever. Raises TooLarge."""
+    size = len(text) if text.isascii() else len(text.encode())
+    if size > LARGEST:
+        raise TooLarge(f"{what} has {size} bytes as JSON; a message holds {LARGEST}")
 
 
 def entry_id(id: str, what: What) -> str:

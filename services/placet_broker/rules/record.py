@@ -65,6 +65,10 @@ class Record:
         """Whether a run of Placet asked."""
         return self.publisher == RUNNER
 
+    def is_of(self, publisher: str, namespace: str | None) -> bool:
+        """Whether this publisher of this namespace asked."""
+        return (self.publisher, self.namespace) == (publisher, namespace)
+
     def request(self) -> InteractionRequest:
         """The request. Raises ValueError for a tombstone."""
         return RequestAdapter.validate_json(self.request_json)

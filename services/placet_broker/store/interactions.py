@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from placet.clock import Clock
-from placet.store.port import Database, Index
+from placet.process import logs
+from placet.store.port import Database, Document, Index
 from placet_broker.ports import Query
 from placet_broker.rules import history, settling
 from placet_broker.rules.record import Address, Record, from_document, to_document
@@ -19,13 +20,17 @@ INDEXES = (
     Index((("due", 1),)),
 )
 _Ending = Callable[[Record, Settlement, dict[str, Any]], rows.Row]
-_POSTPONED = timedelta(seconds=30)
+_SOONEST = timedelta(seconds=2)
+_LATEST = timedelta(seconds=30)
+
+_log = logs.get(__name__)
 
 
 class StoredInteractions:
     """Interactions in the collection `interactions`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
+        """`clock` should tell the database's time."""
         self._database = database
         self._clock = clock
         self.collection = database.collection("interactions", INDEXES)
@@ -90,9 +95,12 @@ class StoredInteractions:
 
     async def due(self, limit: int) -> list[Record]:
         """Those whose outbox or deadline has waited too long."""
+        return await self._due({}, limit)
+
+    async def overdue(self, limit: int) -> list[Record]:
+        """Those pending whose deadline has passed."""
         now = await self._database.now()
-        found = await self.collection.find({"due": {"$lte": now}}, sort=[("due", 1)], limit=limit)
-        return [from_document(document) for document in found]
+        return await self._due({"state": "pending", "expires_at": {"$lt": now}}, limit)
 
     async def next_due(self) -> float:
         """Seconds until the next becomes due."""
@@ -101,12 +109,39 @@ class StoredInteractions:
         found = await self.collection.find(where, sort=[("due", 1)], limit=1, fields=["due"])
         return (found[0]["due"] - now).total_seconds() if found else float("inf")
 
-    async def postpone(self, record: Record) -> None:
-        """Look at this one's outbox again later."""
-        until = await self._database.now() + _POSTPONED
-        if record.pending and record.expires_at is not None:
+    async def postpone(self, record: Record, pause: timedelta | None = None) -> None:
+        """Look at this one again later, at its deadline at the latest.
+
+        Without a `pause` it is as long as the record's last change is past, 2 to 30 seconds, so that
+        tries come at doubling ages.
+        """
+        now = self._clock.now()
+        changed_at = record.resolution.at if record.resolution else record.opened_at
+        until = now + (pause or min(max(now - changed_at, _SOONEST), _LATEST))
+        if record.pending and record.expires_at is not None and record.expires_at > now:
             until = min(until, record.expires_at)
         await self.collection.update(record.id, {"rev": record.rev}, {"$set": {"due": until}})
+
+    async def _due(self, where: dict[str, Any], limit: int) -> list[Record]:
+        now = await self._database.now()
+        found = await self.collection.find(
+            {"due": {"$lte": now}, **where}, sort=[("due", 1)], limit=limit
+        )
+        records = [await self._readable(document) for document in found]
+        return [record for record in records if record is not None]
+
+    async def _readable(self, document: Document) -> Record | None:
+        """The record; one that can't be read is put off, so that it stops no other."""
+        try:
+            return from_document(document)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one document
+            # Without the text, which may quote an answer.
+            _log.error(
+                "interaction_unreadable", input_id=document["_id"], error=type(error).__name__
+            )
+            later = {"$set": {"due": self._clock.now() + _LATEST}}
+            await self.collection.update(document["_id"], {}, later)
+            return None
 
     async def _end(self, row: _Ending, record: Record, settlement: Settlement) -> Record | None:
         noted = settling.noted(record, settlement, self._clock.now())
@@ -118,7 +153,8 @@ class StoredInteractions:
 
 
 def _where(query: Query, direction: int) -> dict[str, Any]:
-    where: dict[str, Any] = {"namespace": query.namespace}
+    # Tombstones have no body and are shown to nobody.
+    where: dict[str, Any] = {"namespace": query.namespace, "request": {"$ne": ""}}
     if query.state:
         where["state"] = query.state
     if query.kind:

@@ -1,6 +1,8 @@
 """The adapter of `Outbox` on the relay and the bus."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from placet.bus.port import Bus, Outgoing
@@ -14,7 +16,10 @@ from placet_broker.store import rows
 
 
 class RelayOutbox:
-    """Publishes what records hold; `on_settled` hears of each record that is posted."""
+    """Publishes what records hold; `on_settled` hears of each record that is posted.
+
+    A settled record whose outbox is empty comes due again after the `retention`; None: never.
+    """
 
     def __init__(
         self,
@@ -22,11 +27,13 @@ class RelayOutbox:
         bus: Bus,
         metrics: Metrics,
         on_settled: Callable[[Record], None],
+        retention: timedelta | None,
     ) -> None:
         self._collection = collection
         self._bus = bus
         self._on_settled = on_settled
-        self._relay = Relay(collection, bus, metrics, service="broker", clearing=rows.clear)
+        self._clearing = partial(rows.clear, retention=retention)
+        self._relay = Relay(collection, bus, metrics, service="broker", clearing=self._clearing)
 
     def post(self, record: Record) -> None:
         """Publish its outbox in the background."""
@@ -34,12 +41,16 @@ class RelayOutbox:
         self._relay.post(record.id, rendered(record, record.outbox))
 
     async def send(self, record: Record) -> bool:
-        """Publish its outbox; whether all of it was confirmed, or the bus as a whole is away."""
+        """Publish its outbox; whether all of it was confirmed."""
         if not record.outbox:
-            await self._collection.clear(record.id, rows.clear([]))
+            await self._collection.clear(record.id, self._clearing([]))
             return True
         sent = await self._relay.send(record.id, rendered(record, record.outbox))
-        return not sent.failed or bool(self._bus.ready())
+        return not sent.failed
+
+    def away(self) -> bool:
+        """Whether the bus as a whole has something to complain of."""
+        return bool(self._bus.ready())
 
     async def again(self, record: Record, entries: Sequence[dict[str, Any]]) -> None:
         """Publish entries that are not in the outbox any more."""

@@ -1,6 +1,7 @@
 """The conditional writes of an interaction, in MongoDB's words: B3 to B9 and B11."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from placet.domain.person import Person
@@ -50,10 +51,10 @@ def mark_applied(record: Record, entry: dict[str, Any]) -> Row:
 
 
 def forget(record: Record) -> Row:
-    """B9. A run's question must have been applied; another service's reply must be out."""
-    done = {"applied": True} if record.from_runner else {"outbox": {"$size": 0}}
-    return {"state": {"$ne": "pending"}, **done}, {
-        "$set": {"request": "", "history": [], "refused": []}
+    """B9. Everything must be out, and a run's question must have been applied."""
+    done = {"applied": True} if record.from_runner else {}
+    return {"state": {"$ne": "pending"}, "outbox": {"$size": 0}, **done}, {
+        "$set": {"request": "", "history": [], "refused": [], "due": None}
     }
 
 
@@ -63,19 +64,27 @@ def readdress(reply_to: str, correlation_id: str | None) -> Row:
     return {"state": "pending"}, {"$set": change}
 
 
-def clear(ids: Sequence[str]) -> Any:
-    """B11, and `due` falls back to the deadline once the outbox is empty."""
+def clear(ids: Sequence[str], retention: timedelta | None = None) -> Any:
+    """B11, and once the outbox is empty `due` is the deadline, or when a settled one is forgotten (B9)."""
     kept = {
         "$filter": {
             "input": "$outbox",
             "cond": {"$not": [{"$in": ["$$this.id", {"$literal": list(ids)}]}]},
         }
     }
-    deadline = {"$cond": [{"$eq": ["$state", "pending"]}, "$expires_at", None]}
+    later = {"$cond": [{"$eq": ["$state", "pending"]}, "$expires_at", _forgotten_at(retention)]}
     return [
         {"$set": {"outbox": kept}},
-        {"$set": {"due": {"$cond": [{"$eq": [{"$size": "$outbox"}, 0]}, deadline, "$due"]}}},
+        {"$set": {"due": {"$cond": [{"$eq": [{"$size": "$outbox"}, 0]}, later, "$due"]}}},
     ]
+
+
+def _forgotten_at(retention: timedelta | None) -> Any:
+    """When a settled one may go; never without a retention, nor a tombstone, which has no body."""
+    if retention is None:
+        return None
+    at = {"$add": ["$resolution.at", retention // timedelta(milliseconds=1)]}
+    return {"$cond": [{"$eq": ["$request", ""]}, None, at]}
 
 
 _in_time = {"$or": [{"$eq": ["$expires_at", None]}, {"$gte": ["$expires_at", "$$NOW"]}]}

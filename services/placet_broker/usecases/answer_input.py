@@ -10,7 +10,7 @@ from placet.ids import new_id
 from placet.process.caller import Caller
 from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer, Outbox
-from placet_broker.rules import answering
+from placet_broker.rules import answering, outgoing
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.usecases.arrivals import Arrivals
@@ -62,6 +62,7 @@ class AnswerInput:
             NotFound: there is none, or none that the caller may know of.
             NotAllowed: the caller may not answer it; the try is kept with the interaction.
             Invalid: the content does not fit; it stays pending.
+            TooLarge: no message could hold the outcome; it stays pending.
             Conflict: `shown_differs`, or `settled` another way; `body["input"]` is the input.
             Unavailable: nothing is certain; the same answer may be sent again.
         """
@@ -77,6 +78,7 @@ class AnswerInput:
         record = await self._find(submission)
         who = await self._who(record, submission)
         outcome = reduce(record.request(), submission.action, submission.content)
+        outgoing.check_size(outcome.model_dump_json(), "the answer")
         if submission.digest is not None and submission.digest != record.digest:
             detail = "what was shown is not what is asked; look at it again"
             raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})

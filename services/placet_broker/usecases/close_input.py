@@ -6,7 +6,7 @@ from placet.messages import Close
 from placet.process.caller import Caller
 from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer, Outbox
-from placet_broker.rules import outgoing, settling
+from placet_broker.rules import opening, outgoing, settling
 from placet_broker.rules.record import RUNNER, Record
 
 TRIES = 8
@@ -46,19 +46,25 @@ class CloseInput:
         raise Unavailable(f"{close.input_id} changes all the time; try again")
 
     async def withdraw(self, input_id: str, caller: Caller) -> Record:
-        """Close a request of the caller's own. Raises NotFound for anybody else's, Unavailable."""
+        """Close a request of the caller's own, by its id or by the one that the caller gave it.
+
+        Raises NotFound for anybody else's, Unavailable.
+        """
         for _ in range(TRIES):
-            record = await self._interactions.get(input_id)
-            own = record is not None and (record.publisher, record.namespace) == (
-                caller.id,
-                caller.namespace,
-            )
-            if record is None or not own:
+            record = await self._own(input_id, caller)
+            if record is None:
                 raise NotFound(f"there is no request {input_id} of yours")
             closed = await self._close(record, "withdrawn")
             if closed is not None:
                 return closed
         raise Unavailable(f"{input_id} changes all the time; try again")
+
+    async def _own(self, input_id: str, caller: Caller) -> Record | None:
+        for id in (input_id, opening.own_id(caller.namespace, caller.id, input_id)):
+            record = await self._interactions.get(id)
+            if record is not None and record.is_of(caller.id, caller.namespace):
+                return record
+        return None
 
     async def _close(self, record: Record, reason: str) -> Record | None:
         """The settled record, its resolution on its way; None: look again."""

@@ -36,12 +36,14 @@ class OpenRequest:
         """The interaction, durable: a new one, or the one of this id from the same publisher.
 
         Raises:
-            Invalid, NotAllowed: the request can't be opened.
+            Invalid, NotAllowed, TooLarge: the request can't be opened.
             Conflict: the id belongs to another publisher, or asked something else.
             Unavailable: nothing is certain; the same request may be sent again.
         """
         now = self._clock.now()
         full = opening.prepared(request, asker, now=now, default_life=self._default_life)
+        if await self._kept_as_given(request.id, asker):
+            full = full.model_copy(update={"id": request.id})
         opening.check_deadline(full, asker, now)
         record = opening.opened(full, asker, address, now)
         if await self._interactions.open(record):
@@ -53,6 +55,13 @@ class OpenRequest:
         if found is None or _foreign(found, record):
             raise Conflict(f"the id {record.id} belongs to another request", code="id_taken")
         return await self._again(found, address)
+
+    async def _kept_as_given(self, id: str, asker: Asker) -> bool:
+        """Whether a service sends the id again that it was answered with, not one of its own making."""
+        if not id or asker.is_runner:
+            return False
+        found = await self._interactions.get(id)
+        return found is not None and found.is_of(asker.publisher, asker.namespace)
 
     async def _again(self, found: Record, address: Address | None) -> Record:
         if found.pending and address is not None and address != found.address:
@@ -66,5 +75,5 @@ class OpenRequest:
 
 def _foreign(found: Record, record: Record) -> bool:
     """Whether the id is another publisher's, or asked something else; a tombstone fits its run's."""
-    same = (found.publisher, found.namespace) == (record.publisher, record.namespace)
+    same = found.is_of(record.publisher, record.namespace)
     return not same or (found.digest != record.digest and bool(found.digest))

@@ -20,8 +20,7 @@ class ReadInputs:
     async def find(self, caller: Caller, query: Query) -> list[Record]:
         """A page of the list. Raises NotAllowed without the scope `inputs:read`."""
         caller.need(Scope.INPUTS_READ)
-        found = await self._interactions.find(replace(query, namespace=caller.namespace))
-        return [record for record in found if record.request_json]
+        return await self._interactions.find(replace(query, namespace=caller.namespace))
 
     async def get(self, caller: Caller, input_id: str) -> Record:
         """One interaction. Raises NotFound."""
@@ -42,27 +41,40 @@ class Waiters:
 
     def __init__(self, interactions: Interactions) -> None:
         self._interactions = interactions
-        self._events: dict[str, asyncio.Event] = {}
+        self._events: dict[str, set[asyncio.Event]] = {}
 
     def settled(self, record: Record) -> None:
         """Wake who waits for this one."""
-        if not record.pending and (event := self._events.get(record.id)):
-            event.set()
+        if not record.pending:
+            for event in self._events.get(record.id, ()):
+                event.set()
 
     async def wait(self, record: Record, seconds: float) -> Record:
         """The settled record, or as it is after that time; another broker's settling is polled for."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        event = self._events.setdefault(record.id, asyncio.Event())
+        event = self._enter(record.id)
         pause = _FIRST_LOOK
         try:
             while record.pending and (left := until - loop.time()) > 0:
                 await _either(event, min(pause, left))
+                event.clear()
                 pause = min(pause * 2, _LONGEST_LOOK)
                 record = await self._interactions.get(record.id) or record
         finally:
-            self._events.pop(record.id, None)
+            self._leave(record.id, event)
         return record
+
+    def _enter(self, id: str) -> asyncio.Event:
+        event = asyncio.Event()
+        self._events.setdefault(id, set()).add(event)
+        return event
+
+    def _leave(self, id: str, event: asyncio.Event) -> None:
+        waiting = self._events[id]
+        waiting.discard(event)
+        if not waiting:
+            del self._events[id]
 
 
 _FIRST_LOOK = 0.25

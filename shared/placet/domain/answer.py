@@ -185,9 +185,10 @@ def _one(question: Question, content: Any) -> str | list[str]:
     pointer = f"/{question.question}"
     if question.multi_select:
         chosen = content if isinstance(content, list) else [content]
-        if not chosen or len(set(map(str, chosen))) != len(chosen):
+        named = [_label(question, labels, item, pointer) for item in chosen]
+        if not named or len(set(named)) != len(named):
             raise _unfit("one or several different labels", pointer)
-        return [_label(question, labels, item, pointer) for item in chosen]
+        return named
     return _label(question, labels, content, pointer)
 
 

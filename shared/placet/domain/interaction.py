@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, field_validator
 
-from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value
+from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value, WireId
 from placet.domain.digest import canonical, digest_of
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import check_form
@@ -49,7 +49,7 @@ class ApprovalDecision(StrEnum):
 class ToolCall(Value):
     """One call that a model wants to make."""
 
-    id: str = Field(min_length=1, max_length=200)
+    id: WireId = Field(min_length=1)
     """Unique within its run."""
     tool: str = Field(min_length=1, max_length=200)
     args: JsonObject = {}
@@ -81,15 +81,16 @@ class Audience(Value):
 class Request(Value):
     """What every kind carries."""
 
-    id: str = ""
-    """`inp_` + 32 hex digits; derived by the broker where a service leaves it out."""
-    namespace: str = DEFAULT_NAMESPACE
-    agent_id: str = ""
-    run_id: str = Field(default="", max_length=200)
-    root_run_id: str = ""
-    path: tuple[str, ...] = ()
+    id: WireId = ""
+    """`inp_` + 32 hex digits, or left out. A service's own id names one question of that service; the
+    broker answers with the id that people use."""
+    namespace: WireId = DEFAULT_NAMESPACE
+    agent_id: WireId = ""
+    run_id: WireId = ""
+    root_run_id: WireId = ""
+    path: tuple[WireId, ...] = ()
     """Agent names from the root run to this one."""
-    stage: str = "main"
+    stage: WireId = "main"
     message: str = Field(default="", max_length=4000)
     body: str | None = Field(default=None, max_length=65_536)
     """Markdown, shown below the question."""
@@ -100,7 +101,7 @@ class Request(Value):
     """Of what is asked; an answer may carry it to prove what was shown."""
     requested_at: datetime
     expires_at: datetime | None = None
-    idempotency_key: str | None = None
+    idempotency_key: WireId | None = None
     """The call's key, where a call waits for this."""
 
     def asked(self) -> Any:
@@ -119,8 +120,8 @@ class ApprovalRequest(Request):
     kind: Literal[Kind.TOOL_APPROVAL] = Kind.TOOL_APPROVAL
     call: ToolCall
     risk: ToolRisk = ToolRisk.SAFE
-    agent_id: str
-    run_id: str = Field(max_length=200)
+    agent_id: WireId
+    run_id: WireId
     schema_digest: str = ""
     scopes: tuple[Literal["once", "stage", "run"], ...] = ("once",)
     """The scopes that the prompt offers."""

@@ -2,28 +2,26 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
-
 from placet.domain.answer import Action
-from placet.domain.base import DEFAULT_NAMESPACE, Value
+from placet.domain.base import DEFAULT_NAMESPACE, Value, WireId
 
 
 class AnswerMessage(Value):
     """An answer over RabbitMQ. Who answers comes from the validated `user_id` of the message alone."""
 
-    input_id: str
+    input_id: WireId
     action: Action = Action.ACCEPT
     content: Any = None
     digest: str | None = None
-    id: str = Field(default="", max_length=200)
+    id: WireId = ""
     """The sender's own id of this answer, the same on every try."""
 
 
 class Close(Value):
     """A run asks the broker to close a question; the confirmation is the resolution of that id."""
 
-    input_id: str
-    run_id: str
-    namespace: str = DEFAULT_NAMESPACE
+    input_id: WireId
+    run_id: WireId
+    namespace: WireId = DEFAULT_NAMESPACE
     reason: Literal["superseded", "withdrawn", "cancelled"]
     digest: str = ""

@@ -139,6 +139,8 @@ class Relay:
             await self._collection.clear(document_id, self._clearing(ids))
         except PlacetError as error:
             _log.warning("outbox_not_cleared", document=document_id, reason=str(error))
+        except Exception as error:  # noqa: BLE001 - one document never stops the others
+            _log.exception("outbox_not_cleared", document=document_id, error=type(error).__name__)
         self.cleared(document_id, ids)
 
     async def _publish(self, entry: Document) -> bool:
@@ -153,6 +155,11 @@ class Relay:
             _log.warning(
                 "publish_failed", event_id=entry["id"], type=entry["type"], reason=str(error)
             )
+            return False
+        except Exception as error:  # noqa: BLE001 - such as what no client library can encode
+            name = type(error).__name__
+            self._failures.labels(self._service, name).inc()
+            _log.exception("publish_crashed", event_id=entry["id"], error=name)
             return False
         return True
 

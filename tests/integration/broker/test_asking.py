@@ -158,14 +158,19 @@ async def test_namespace_and_identity_of_a_service_never_come_from_the_body(desk
     assert event["namespace"] == "default"
 
 
-async def test_an_id_belongs_to_the_publisher_who_first_used_it(desk: Desk) -> None:
+async def test_an_id_that_two_services_use_names_a_question_of_each(desk: Desk) -> None:
     billing = await desk.map_user("billing-app")
     other = await desk.map_user("other-app", service="other")
-    heard = await replies(other, "placet.reply.other-app.1")
+    heard = await replies(billing)
     request = of_service(id=new_id("inp"))
-    await billing.publish(request_message(request))
-    await eventually(lambda: exists(desk, request.id))
-    await other.publish(request_message(request, reply_to="placet.reply.other-app.1"))
+    for bus in (billing, other, billing, other):
+        await bus.publish(request_message(request))
+    await eventually(lambda: len(desk.events.of_type("input.requested")) == 4)
+    asked = {(e["data"]["asked_by"], e["input_id"]) for e in desk.events.bodies}
+    assert sorted(who for who, _ in asked) == ["service:billing", "service:other"]
+    assert request.id not in {id for _, id in asked}
+    changed = request.model_copy(update={"call": approval(args={"name": "production"}).call})
+    await billing.publish(request_message(changed, reply_to=REPLIES))
     [problem] = await eventually(lambda: heard.bodies)
     assert (problem["status"], problem["code"]) == (409, "id_taken")
 

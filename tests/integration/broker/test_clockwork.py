@@ -32,6 +32,7 @@ KEPT = timedelta(days=90)
 
 
 async def make_due(desk: Desk, id: str, **more: Any) -> None:
+    await desk.broker.outbox.drain()
     await desk.interactions.collection.update(id, {}, {"$set": {"due": past(), **more}})
 
 
@@ -179,7 +180,9 @@ async def test_a_page_is_as_long_as_it_says_whatever_was_closed_unseen(desk: Des
         return all(record and not record.pending for record in found)
 
     await eventually(all_closed)
-    alice, found, cursor = await desk.key("alice"), [], ""
+    alice = await desk.key("alice")
+    found: list[str] = []
+    cursor: str | None = ""
     while cursor is not None:
         params = {"limit": "2", **({"cursor": cursor} if cursor else {})}
         page = (await desk.http.get("/v1/inputs", params=params, headers=alice)).json()

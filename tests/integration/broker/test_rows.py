@@ -170,6 +170,9 @@ async def test_b9_forgets_what_is_done_with_and_keeps_the_resolution(still: Desk
     assert settled is not None
     assert await still.interactions.forget(settled) is None, "not applied yet"
     applied = await still.interactions.mark_applied(settled)
+    assert await still.interactions.forget(applied) is None, "its resolution is not out yet"
+    ids = [e["id"] for e in applied.outbox]
+    await still.interactions.collection.update(record.id, {}, rows.clear(ids))
     forgotten = await still.interactions.forget(applied)
     assert forgotten is not None
     assert (forgotten.request_json, forgotten.history) == ("", ())

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
 import pytest
 
-from placet.bus.inprocess import Hub
 from placet.bus.port import MAX_BODY_BYTES, Outgoing
 from placet.clock import SystemClock
 from placet.domain.answer import Action, reduce
@@ -16,6 +16,7 @@ from placet.domain.interaction import (
     Audience,
     ConfirmRequest,
     EditTextRequest,
+    InputState,
     Option,
     Question,
     QuestionsRequest,
@@ -29,11 +30,14 @@ from placet.process.caller import Caller, Scope
 from placet.process.metrics import Metrics
 from placet.process.outbox import Relay
 from placet.store.sqlite import SQLiteDatabase
+from placet_broker.jobs import DueTimer
 from placet_broker.rules import answering, opening, outgoing
 from placet_broker.rules.opening import Asker
 from placet_broker.rules.record import RUNNER, Record
 from placet_broker.store.clock import DatabaseClock
+from placet_broker.usecases import read_inputs
 from placet_broker.usecases.read_inputs import Waiters
+from placet_broker.usecases.sweep_due import BATCH, Swept
 
 pytestmark = pytest.mark.unit
 
@@ -93,8 +97,6 @@ def test_two_hundred_bytes_are_enough_for_anybody() -> None:
 
 
 def _json(body: Any) -> bytes:
-    import orjson  # noqa: PLC0415
-
     return orjson.dumps(body)
 
 
@@ -122,12 +124,14 @@ async def test_one_entry_that_cannot_be_encoded_stops_no_other() -> None:
 
 
 def test_a_request_that_no_message_could_hold_is_too_large() -> None:
-    text = EditTextRequest(requested_at=NOW, text="\x01" * 240_000)
+    def opened(text: str) -> Record:
+        asked = EditTextRequest(requested_at=NOW, text=text)
+        full = opening.prepared(asked, BILLING, now=NOW, default_life=None)
+        return opening.opened(full, BILLING, None, NOW)
+
     with pytest.raises(TooLarge):
-        opening.prepared(text, BILLING, now=NOW, default_life=None)
-    fits = EditTextRequest(requested_at=NOW, text="x" * 500_000)
-    full = opening.prepared(fits, BILLING, now=NOW, default_life=None)
-    assert len(full.model_dump_json()) < MAX_BODY_BYTES
+        opened("\x01" * 240_000)
+    assert len(opened("x" * 500_000).request_json) < MAX_BODY_BYTES
 
 
 def test_an_answer_that_no_resolution_could_hold_is_too_large() -> None:
@@ -207,17 +211,50 @@ class Kept:
         return self.record if id == self.record.id else None
 
 
-async def test_a_waiter_that_leaves_takes_nobody_elses_event_along() -> None:
+async def test_a_waiter_that_leaves_takes_nobody_elses_event_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read_inputs, "_FIRST_LOOK", 60.0)
     record = record_of()
     kept = Kept(record)
     waiters = Waiters(kept)  # type: ignore[arg-type]
-    patient = asyncio.create_task(waiters.wait(record, 30))
-    await waiters.wait(record, 0.01)
-    kept.record = replace(record, state="superseded")  # type: ignore[arg-type]
-    waiters.settled(kept.record)
-    started = asyncio.get_running_loop().time()
-    assert not (await patient).pending
-    assert asyncio.get_running_loop().time() - started < 0.2, "it was woken and did not poll"
+    async with asyncio.timeout(20):
+        patient = asyncio.create_task(waiters.wait(record, 60))
+        await waiters.wait(record, 0.01)
+        kept.record = replace(record, state=InputState.SUPERSEDED)
+        waiters.settled(kept.record)
+        assert not (await patient).pending, "it was woken: it would not look for a minute"
+
+
+class Turns(SystemClock):
+    """Keeps how long was slept, and ends the loop after ten times."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.over = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if len(self.slept) == 10:
+            self.over.set()
+            await asyncio.Event().wait()
+
+
+async def test_the_timer_waits_longer_and_longer_while_something_fails() -> None:
+    async def failing() -> Swept:
+        return Swept(found=BATCH, failed=BATCH)
+
+    async def nothing() -> None:
+        return
+
+    clock = Turns()
+    timer = DueTimer(failing, Kept(record_of()), clock, nothing, poll_seconds=1)  # type: ignore[arg-type]
+    timer.start()
+    async with asyncio.timeout(20):
+        await clock.over.wait()
+    await timer.stop()
+    assert min(clock.slept) >= 0.1
+    assert 2.5 <= max(clock.slept[6:]) <= 5
 
 
 async def test_now_is_the_databases_however_wrong_the_clock_is_here() -> None:
@@ -231,7 +268,3 @@ async def test_now_is_the_databases_however_wrong_the_clock_is_here() -> None:
     await clock.measure()
     assert abs(clock.now() - SystemClock().now()) < timedelta(seconds=5)
     await database.close()
-
-
-def test_the_hub_is_a_bus() -> None:
-    assert Hub().bus("x").user == "x"

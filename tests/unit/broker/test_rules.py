@@ -50,8 +50,10 @@ def test_a_derived_id_depends_on_namespace_publisher_run_and_call() -> None:
 
 
 def test_preparing_again_changes_nothing() -> None:
-    once = prepared(request())
-    assert prepared(once) == once
+    assert prepared(request()) == prepared(request())
+    given = request(id="inp_" + "a" * 32, run_id="run_1")
+    once = prepared(given, THE_RUNNER)
+    assert prepared(once, THE_RUNNER) == once
 
 
 def test_the_runner_says_its_namespace_and_nobody_else_does() -> None:

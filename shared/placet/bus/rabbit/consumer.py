@@ -13,10 +13,10 @@ from placet.bus.handling import Handling
 from placet.bus.port import Ack, Delivery, Handler, Later, Reject
 from placet.bus.rabbit.declaring import Declarer
 from placet.bus.rabbit.link import (
-    FAILURES,
     RPC_SECONDS,
     Link,
     close_channel,
+    is_loss,
     unavailable,
     was_cancelled,
 )
@@ -160,8 +160,8 @@ class RabbitConsumer:
                     await self._reject(message, delivery, reason)
                 case Later():
                     await message.channel.basic_nack(_tag_of(message), requeue=True, wait=False)
-        except FAILURES as error:
-            if was_cancelled():
+        except (Exception, asyncio.CancelledError) as error:
+            if was_cancelled() or not is_loss(error):
                 raise
             # The channel went while this was handled: the message comes again.
             _log.info(

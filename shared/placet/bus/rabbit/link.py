@@ -30,6 +30,14 @@ FAILURES = (
 _log = structlog.get_logger(__name__)
 
 
+def is_loss(error: BaseException) -> bool:
+    """Whether an error says that a channel or connection is gone, and not that the caller is wrong.
+
+    aiormq raises a bare `Exception` from calls that were waiting when their connection went.
+    """
+    return isinstance(error, FAILURES) or type(error) is Exception
+
+
 def was_cancelled() -> bool:
     """Whether the running task itself was cancelled.
 
@@ -45,8 +53,8 @@ def unavailable(what: str) -> Iterator[None]:
     """Raise `Unavailable`, saying `what` went wrong and why, for any loss inside the block."""
     try:
         yield
-    except FAILURES as error:
-        if was_cancelled():
+    except (Exception, asyncio.CancelledError) as error:
+        if was_cancelled() or not is_loss(error):
             raise
         raise Unavailable(f"{what}: {error!s}" if str(error) else f"{what}: {error!r}") from error
 

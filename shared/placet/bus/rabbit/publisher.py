@@ -6,7 +6,7 @@ from itertools import cycle
 import aiormq
 
 from placet.bus.port import MAX_BODY_BYTES, Outgoing
-from placet.bus.rabbit.link import FAILURES, Link, was_cancelled
+from placet.bus.rabbit.link import Link, is_loss, was_cancelled
 from placet.bus.rabbit.wire import properties
 from placet.bus.topology import Topology
 from placet.clock import Clock
@@ -82,8 +82,8 @@ class RabbitPublisher:
                     mandatory=message.exchange not in self._optional,
                     wait=False,
                 )
-        except FAILURES as error:
-            if was_cancelled():
+        except (Exception, asyncio.CancelledError) as error:
+            if was_cancelled() or not is_loss(error):
                 raise
             raise self._explain(message, error) from error
 
