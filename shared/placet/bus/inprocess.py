@@ -7,7 +7,14 @@ import asyncio
 
 from placet.bus.deadletters import again, exhume
 from placet.bus.hub import Item, MemoryConsumer, MemoryQueue, MemoryServer
-from placet.bus.port import MAX_BODY_BYTES, Consumption, DeadLetter, Handler, Outgoing
+from placet.bus.port import (
+    MAX_BODY_BYTES,
+    Consumption,
+    DeadLetter,
+    Handler,
+    Outgoing,
+    check_short_strings,
+)
 from placet.bus.topology import DEAD, TOPOLOGY, Topology
 from placet.clock import Clock, SystemClock
 from placet.errors import NotFound, TooLarge, Unavailable
@@ -65,6 +72,7 @@ class InProcessBus:
 
     async def publish(self, message: Outgoing) -> None:
         """Return once it is enqueued; raises as the port says."""
+        check_short_strings(message)
         self._must_be_open()
         if len(message.body) > self._max_body_bytes:
             raise TooLarge(

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from placet.errors import TooLarge
+
 MAX_BODY_BYTES = 1024 * 1024 + 256 * 1024
 """The largest body a bus takes: what an API takes (1 MiB) and room for what goes around it."""
 
@@ -24,6 +26,19 @@ class Outgoing:
     correlation_id: str | None = None
     reply_to: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+SHORT_STRING = 255
+
+
+def check_short_strings(message: Outgoing) -> None:
+    """Raise `TooLarge` for a word that AMQP has no room for: 255 bytes each."""
+    words = (message.exchange, message.key, message.type, message.correlation_id, message.reply_to)
+    for word in words:
+        if word is not None and len(word.encode()) > SHORT_STRING:
+            raise TooLarge(
+                f"a {message.type[:60]} message has a word of over {SHORT_STRING} bytes in its head"
+            )
 
 
 @dataclass(frozen=True, slots=True)

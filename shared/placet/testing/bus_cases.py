@@ -382,6 +382,13 @@ class BusCases:
         assert [type(result) for result in results] == [type(None), TooLarge] + [type(None)] * 5
         await until(lambda: len(handler.seen) == 6)
 
+    async def test_a_word_that_amqp_has_no_room_for_is_refused(self, make_bus: MakeBus) -> None:
+        """Both buses refuse it at the publisher, before anything is sent."""
+        runner = await make_bus(RUNNER)
+        message = replace(outgoing(), correlation_id="é" * 200)
+        with pytest.raises(TooLarge):
+            await runner.publish(message)
+
     async def test_a_dead_command_can_be_tried_again(self, make_bus: MakeBus) -> None:
         runner = await make_bus(RUNNER)
         handler, sent = Recorder(Reject("a bug")), outgoing("placet.runs", "start")

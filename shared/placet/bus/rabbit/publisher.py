@@ -5,7 +5,7 @@ from itertools import cycle
 
 import aiormq
 
-from placet.bus.port import MAX_BODY_BYTES, Outgoing
+from placet.bus.port import MAX_BODY_BYTES, Outgoing, check_short_strings
 from placet.bus.rabbit.link import Link, is_loss, was_cancelled
 from placet.bus.rabbit.wire import properties
 from placet.bus.topology import Topology
@@ -62,6 +62,7 @@ class RabbitPublisher:
 
         For another `user` than its own the connection needs RabbitMQ's tag `impersonator`.
         """
+        check_short_strings(message)
         if len(message.body) > self._max_body_bytes:
             raise TooLarge(
                 f"a {message.type} message of {len(message.body)} bytes is over the limit of "
