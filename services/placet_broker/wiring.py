@@ -4,13 +4,13 @@ from placet.bus.port import Bus, Consumption, Handler
 from placet.process.consuming import measured
 from placet.process.platform import Platform, Service
 from placet.process.settings import load
+from placet.store.clock import DatabaseClock
 from placet_broker import api, consumers
 from placet_broker.consumers import answers, requests, runs
 from placet_broker.jobs import DueTimer
 from placet_broker.metrics import BrokerMetrics
 from placet_broker.settings import BrokerSettings
 from placet_broker.store import StoredInteractions
-from placet_broker.store.clock import DatabaseClock
 from placet_broker.store.gauges import Gauges
 from placet_broker.store.outbox import RelayOutbox
 from placet_broker.usecases import UseCases

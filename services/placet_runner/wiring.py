@@ -11,6 +11,7 @@ from placet.process.consuming import measured
 from placet.process.outbox import Relay
 from placet.process.platform import Platform, Service
 from placet.process.settings import load
+from placet.store.clock import DatabaseClock
 from placet.store.port import Index
 from placet_runner.api import router
 from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsumers
@@ -20,7 +21,7 @@ from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
-from placet_runner.usecases.grip import Hand, Skew
+from placet_runner.usecases.grip import Hand
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
 from placet_runner.usecases.talk import Talk
@@ -55,17 +56,16 @@ class Runner:
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
         self.loaded = loaded or load_agents(settings.agents)
-        self._database, self._clock, self._skew = database, platform.clock, Skew()
+        self._clock = DatabaseClock(platform.clock, database)
         hand = Hand(
             runs=self.runs,
             relay=self.relay,
-            clock=platform.clock,
+            clock=self._clock,
             metrics=self.metrics,
             owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
             lease=settings.lease,
-            skew=self._skew,
         )
-        self._watch = Watch(self.runs, platform.clock)
+        self._watch = Watch(self.runs, self._clock)
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
@@ -73,14 +73,14 @@ class Runner:
             definitions=self.loaded.agents,
             replica=self.replica,
             relay=self.relay,
-            clock=platform.clock,
+            clock=self._clock,
             metrics=self.metrics,
         )
-        sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, hand.now)
-        self._sweeping = SweepJob(sweep, platform.clock, settings.sweep_seconds, self.measure_skew)
+        sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, hand.clock.now)
+        self._sweeping = SweepJob(sweep, self._clock, settings.sweep_seconds, self._clock.measure)
         self._consumers = RunnerConsumers(self.replica, self.talk)
         self._registry = platform.metrics
-        self._registry.before_scrape(Gauges(collection, self.metrics, platform.clock).refresh)
+        self._registry.before_scrape(Gauges(collection, self.metrics, self._clock).refresh)
 
     @property
     def service(self) -> Service:
@@ -108,14 +108,8 @@ class Runner:
                 name = "placet.runner.control" if queue == self._control else queue
                 counted = measured(name, handler, self._registry)
                 self._running[queue] = await self._bus.consume(queue, counted, prefetch=slots)
-        await self.measure_skew()
+        await self._clock.measure()
         self._sweeping.start()
-
-    async def measure_skew(self) -> None:
-        """Ask the database for its time."""
-        before = self._clock.now()
-        there = await self._database.now()
-        self._skew.ahead = there - before
 
     async def stop(self) -> None:
         """Take nothing more, hand runs back, and send what is written."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Protocol
 
 from placet.clock import Clock
@@ -44,13 +44,6 @@ FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=0.2), timedelta(seconds=5)
 _log = logs.get(__name__)
 
 
-@dataclass(slots=True)
-class Skew:
-    """How far the database's clock is ahead of ours, as it was last measured."""
-
-    ahead: timedelta = timedelta(0)
-
-
 @dataclass(frozen=True, slots=True)
 class Hand:
     """What every holder of one replica shares."""
@@ -58,15 +51,10 @@ class Hand:
     runs: Runs
     relay: Outgoing
     clock: Clock
+    """Put right by the database's, as it was last measured."""
     metrics: Observer
     owner: str
     lease: timedelta
-    skew: Skew
-    """How far the database's clock is ahead of ours."""
-
-    def now(self) -> datetime:
-        """The database's time, as well as it can be told without asking."""
-        return self.clock.now() + self.skew.ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +116,7 @@ class Grip:
         Raises LostLease when the run is not ours any more.
         """
         added = proposal or Proposal()
-        now, write = self.hand.now(), new_id("op")
+        now, write = self.hand.clock.now(), new_id("op")
         sent = [*self.outbox, *added.sent]
         step = Step(
             entries=[
@@ -215,7 +203,7 @@ class Grip:
                 await self.hand.clock.sleep(FIRST_WAIT.total_seconds())
 
     def _event(self, kind: EventType) -> Document:
-        now = self.hand.now()
+        now = self.hand.clock.now()
         return event_entry(self.image.document, kind, number=self.state.journaled, at=now)
 
     async def _written(self, row: Row, step: Step, write: str) -> Image | None:

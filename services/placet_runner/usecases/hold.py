@@ -167,7 +167,7 @@ class Holder:
             grip.event(EventType.RUN_RESUMED)
         grip.note(InputResolved(input_id=input_id, resolution=resolution))
         grip.used_inputs.append(input_id)
-        grip.hand.metrics.resumed(grip.hand.now() - resolution.at)
+        grip.hand.metrics.resumed(grip.hand.clock.now() - resolution.at)
 
     # --- messages, and questions that need no answer any more ---
 
@@ -233,7 +233,7 @@ class Holder:
             self.asked.clear()
             self._close([superseded(call) for call in calls])
             return True
-        now, asker = self.grip.hand.now(), self._asker()
+        now, asker = self.grip.hand.clock.now(), self._asker()
         requests = [own_ask(asker, call, self.asked[call.call.id], now) for call in calls]
         busy = [
             c for c in state.calls.values() if not c.result and not c.open_ask and c not in calls
@@ -247,7 +247,7 @@ class Holder:
             self._close([superseded(call) for call in act.ask])
             return
         self._close(act.close)
-        now, asker = self.grip.hand.now(), self._asker()
+        now, asker = self.grip.hand.clock.now(), self._asker()
         requests: list[InteractionRequest] = [approval(asker, call, now) for call in act.ask]
         requests += [review(asker, call, now) for call in act.review]
         proposal = Proposal.asking(requests, [*act.ask, *act.review], *self._intents(act.start))
@@ -369,7 +369,7 @@ class Holder:
             fields["error"] = {"code": how.code, "message": how.message}
             data |= fields | {"undelivered": [message.id for message in self._unread()]}
             sent = [close_entry(grip.image.document, e, "cancelled") for e in self._open()]
-        event = event_entry(grip.image.document, kind, number=0, at=grip.hand.now(), **data)
+        event = event_entry(grip.image.document, kind, number=0, at=grip.hand.clock.now(), **data)
         proposal = Proposal([entry], sent=[*sent, event], fields=fields)
 
         async def row(image: Image, step: Step) -> Image | None:

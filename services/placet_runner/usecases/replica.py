@@ -117,7 +117,7 @@ class Replica:
         try:
             clock, op = self._hand.clock, new_id("op")
             before = clock.monotonic()
-            until = self._hand.now() + self._hand.lease
+            until = self._hand.clock.now() + self._hand.lease
             claimed = held(document, self._hand.owner, op, until)
             if await self._hand.runs.create(claimed):
                 crash_point("claim.done")

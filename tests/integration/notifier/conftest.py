@@ -1,37 +1,12 @@
 """The notifier on SQLite and on MongoDB, the same tests on both."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
-import pymongo
 import pytest
 
-from placet.clock import SystemClock
-from placet.ids import new_id
 from placet.process.platform import Databases
-from placet.store.mongo import MongoDatabase
-from placet.store.sqlite import SQLiteDatabase
 from tests.integration.notifier.desk import Desk
 from tests.integration.notifier.receiver import Receiver, receiving
-
-
-@pytest.fixture(params=["sqlite", "mongodb"])
-def databases(request: pytest.FixtureRequest) -> Iterator[Databases]:
-    """Make databases of a test's own."""
-    if request.param == "sqlite":
-        yield lambda _: SQLiteDatabase(":memory:", clock=SystemClock())
-        return
-    url: str = request.getfixturevalue("mongo_url")
-    prefix = new_id("t")
-    made: list[str] = []
-
-    def make(name: str) -> MongoDatabase:
-        made.append(f"{prefix}_{name}")
-        return MongoDatabase(url, made[-1])
-
-    yield make
-    with pymongo.MongoClient[dict[str, object]](url) as client:
-        for name in made:
-            client.drop_database(name)
 
 
 @pytest.fixture

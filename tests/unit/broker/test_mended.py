@@ -29,12 +29,12 @@ from placet.messages.wire import decode_request
 from placet.process.caller import Caller, Scope
 from placet.process.metrics import Metrics
 from placet.process.outbox import Relay
+from placet.store.clock import DatabaseClock
 from placet.store.sqlite import SQLiteDatabase
 from placet_broker.jobs import DueTimer
 from placet_broker.rules import answering, opening, outgoing
 from placet_broker.rules.opening import Asker
 from placet_broker.rules.record import RUNNER, Record
-from placet_broker.store.clock import DatabaseClock
 from placet_broker.usecases import read_inputs
 from placet_broker.usecases.read_inputs import Waiters
 from placet_broker.usecases.sweep_due import BATCH, Swept
