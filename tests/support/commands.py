@@ -111,6 +111,8 @@ class Dev:
     def effects(self) -> list[dict[str, Any]]:
         """What the bundled agent's tool noted."""
         ledger = self.folder / "ledger.jsonl"
+        if not ledger.exists():
+            return []
         return [json.loads(line) for line in ledger.read_text().splitlines()]
 
     def log(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from placet.agents.agent import Agent
 from placet.domain.resolution import Resolution
 from placet.domain.run import RunStatus
-from placet.errors import Invalid, PlacetError, Unavailable
+from placet.errors import Invalid, LostLease, PlacetError, Unavailable
 from placet.ids import new_id
 from placet.kernel import fold, read_entry
 from placet.kernel.turns import Turn
@@ -209,6 +209,9 @@ class Replica:
             if await holder.resume(resolution):
                 self._spawn(holder)
                 return True
+        except LostLease:
+            await self._slots.give_back()
+            return True  # the answer is applied; the run was aborted or taken over right after
         except BaseException:
             await self._slots.give_back()
             raise
