@@ -10,7 +10,7 @@ from typing import Any
 from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
-from placet.agents.executor import context_for, execute
+from placet.agents.executor import context_for, cut_off, execute
 from placet.agents.judging import judge_call
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
@@ -148,7 +148,11 @@ class Holder:
     def _collect(self) -> None:
         """Calls that ended since: a result is a fact, a question waits to be written."""
         for call_id in [call_id for call_id, task in self.tasks.items() if task.done()]:
-            match self.tasks.pop(call_id).result():
+            task = self.tasks.pop(call_id)
+            if task.cancelled():  # not by us: whoever holds a run cancels its calls only to let go
+                self._close([cut_off(self.grip.state.calls[call_id])])
+                continue
+            match task.result():
                 case Asked(draft=draft):
                     self.asked[call_id] = draft
                 case CallResult() as result:

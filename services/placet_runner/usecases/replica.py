@@ -55,11 +55,6 @@ class Slots:
             self._closed = True
             self._freed.notify_all()
 
-    @property
-    def none(self) -> bool:
-        """Whether none is free."""
-        return self._free == 0
-
     async def give_back(self) -> None:
         """One more is free."""
         async with self._freed:
@@ -163,11 +158,6 @@ class Replica:
         raise Invalid(
             f"run {resolution.run_id} kept moving while {resolution.input_id} was recorded"
         )
-
-    @property
-    def full(self) -> bool:
-        """Whether this replica can take up nothing more."""
-        return self._stopping or self._slots.none
 
     def knows(self, agent: str) -> bool:
         """Whether the agent of this name is loaded here."""

@@ -58,6 +58,8 @@ class Context:
     """The proof that a person approved this call: input, who, when; None if it needed nobody."""
     outcome: InputState | None = None
     """How the last ask ended; tells a no from silence."""
+    raised: InteractionRequest | None = None
+    """The question that ended this execution, if one did; a call that goes on after it is an error."""
     _answers: Sequence[Ask] = ()
     _asked: int = field(default=0)
 
@@ -110,6 +112,7 @@ class Context:
         if number >= MAX_ASKS:
             raise ToolError(f"more than {MAX_ASKS} asks in one call")
         if number >= len(self._answers):
+            self.raised = draft
             raise Asked(draft)
         ask = self._answers[number]
         if ask.digest != draft.with_digest().digest:

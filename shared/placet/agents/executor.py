@@ -5,6 +5,7 @@ import asyncio
 import orjson
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.context import Asked, Context
 from placet.agents.tool import Tool
 from placet.domain.digest import check_storable
@@ -14,6 +15,10 @@ from placet.kernel.state import CallState
 from placet.kernel.turns import CallOutcome, CallResult
 
 MAX_RESULT_BYTES = 262_144
+SWALLOWED = (
+    "The tool asked a person and went on without an answer: an ask ends the call, so it must not be "
+    "caught, nor raised in a task or thread of the tool's own. What it did meanwhile is unknown."
+)
 
 
 def context_for(asker: Asker, call: CallState) -> Context:
@@ -45,17 +50,20 @@ async def execute(tool: Tool, call: CallState, context: Context) -> CallResult |
             value = await tool(context, args)
     except Asked as asked:
         return asked
-    except TimeoutError as error:
-        what = (
-            f"{tool.name} took longer than {seconds:g} s" if seconds else f"TimeoutError: {error}"
-        )
-        return _result(call, CallOutcome.ERROR, what)
     except BaseException as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise  # the run is lost or was aborted; anything else the tool raised by itself
-        return _result(call, CallOutcome.ERROR, (str(error) or type(error).__name__)[:10_000])
+        if ours_to_pass_on(error):
+            raise  # the run is lost or was aborted
+        late = isinstance(error, TimeoutError) and seconds is not None and not str(error)
+        what = f"{tool.name} took longer than {seconds:g} s" if late else said(error)
+        return _result(call, CallOutcome.ERROR, SWALLOWED if context.raised else what)
+    if context.raised:
+        return _result(call, CallOutcome.ERROR, SWALLOWED)
     return _packed(call, value)
+
+
+def cut_off(call: CallState) -> CallResult:
+    """What is told of a call whose tool cancelled the very task that ran it."""
+    return _result(call, CallOutcome.ERROR, "The tool cancelled itself.")
 
 
 def _packed(call: CallState, value: object) -> CallResult:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from placet.agents.agent import Agent
+from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.tool import Tool
 from placet.domain.digest import canonical
 from placet.domain.risk import ToolRisk
@@ -53,8 +54,10 @@ def _facts(tool: Tool, args: dict[str, Any]) -> Facts | None:
     try:
         risk = tool.risk_of(args)
         needs_approval = tool.asks_for(args)
-    except Exception as error:  # noqa: BLE001 - an author's function may raise anything; it then asks
-        failed = f"{type(error).__name__}: {error}"[:500]
+    except BaseException as error:
+        if ours_to_pass_on(error):
+            raise
+        failed = f"{type(error).__name__}: {said(error)}"[:500]  # what raises asks
     if risk not in list(ToolRisk):
         return None
     return Facts(

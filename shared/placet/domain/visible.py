@@ -27,3 +27,8 @@ def _variation(char: str) -> bool:
         or 0xE0100 <= ord(char) <= 0xE01EF
         or char in "\u115f\u1160\u3164\uffa0"
     )
+
+
+def storable_text(text: str) -> str:
+    """The text without halves of characters, which no store can keep."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -152,13 +152,23 @@ async def test_a_tool_that_exits_or_cancels_itself_ends_nothing_but_its_call() -
         """Cancel."""
         raise asyncio.CancelledError
 
-    model = ScriptedModel(steps(calls(("leaves", {}), ("cancels", {})), says("done")))
-    async with system([Agent("odd", model=model, tools=[leaves, cancels])]) as placet:
+    @tool
+    async def suicide(ctx: Context) -> str:
+        """Cancel the task that runs it."""
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(1)
+        return "?"
+
+    wanted = calls(("leaves", {}), ("cancels", {}), ("suicide", {}))
+    model = ScriptedModel(steps(wanted, says("done")))
+    async with system([Agent("odd", model=model, tools=[leaves, cancels, suicide])]) as placet:
         run = await placet.client.agent("odd").run("go")
         assert run.status == RunStatus.COMPLETED
         assert [
             r["outcome"] for r in results((await placet.image(run.id)).document["journal"])
-        ] == ["error"] * 2
+        ] == ["error"] * 3
 
 
 async def test_a_replica_that_stops_while_a_tool_asks_leaves_the_question_and_no_review() -> None:

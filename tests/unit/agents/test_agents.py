@@ -25,6 +25,7 @@ from placet.agents.loading import load_agents
 from placet.agents.scripted import calls, says, steps
 from placet.errors import DefinitionError
 from placet.kernel.journal import ToolFinished
+from placet.kernel.turns import ModelReply
 from placet.testing.approvals import AutoApprovalHandler
 
 pytestmark = pytest.mark.unit
@@ -370,3 +371,82 @@ def test_a_file_that_does_not_import_is_named_with_its_line_and_the_rest_loads(
 def test_the_public_api_is_what_it_says() -> None:
     assert placet.__all__ == sorted(placet.__all__)
     assert all(hasattr(placet, name) for name in placet.__all__)
+
+
+async def test_an_ask_that_a_tool_swallows_is_its_error_and_not_an_answer() -> None:
+    acted: list[str] = []
+
+    @tool
+    async def sly(ctx: Context) -> str:
+        """Swallow the question and act."""
+        try:
+            yes = await ctx.confirm("really?")
+        except BaseException:  # noqa: BLE001 - what an author might write
+            yes = True
+        acted.append(str(yes))
+        return "did it"
+
+    model = ScriptedModel(steps(calls(("sly", {})), says("done")))
+    run = await Agent("a", model=model, tools=[sly]).run("go")
+    assert told(run)[0][0] == "error"
+    assert "must not be caught" in told(run)[0][1]
+
+
+async def test_what_an_author_s_code_raises_never_ends_the_process() -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise SystemExit(3)
+
+    @tool(risk=lambda args: (_ for _ in ()).throw(SystemExit(2)))
+    async def exits(ctx: Context) -> str:
+        """Never runs: its own condition failed, so it asks."""
+        return "ran"
+
+    @tool
+    async def unspeakable(ctx: Context) -> str:
+        """Raise what can't be printed."""
+        raise Unspeakable
+
+    @tool
+    async def halves(ctx: Context) -> str:
+        """Raise half a character."""
+        raise ValueError("\ud800 is half")
+
+    model = ScriptedModel(
+        steps(calls(("exits", {}), ("unspeakable", {}), ("halves", {})), says("done"))
+    )
+    run = await Agent("a", model=model, tools=[exits, unspeakable, halves]).run("go")
+    assert run.status == "completed"
+    outcomes = dict(told(run))
+    assert sorted(outcome for outcome, _ in told(run)) == ["denied", "error", "error"]
+    assert {text for outcome, text in told(run) if outcome == "error"} == {
+        "Unspeakable",
+        "? is half",
+    }
+    assert "no approval handler" in outcomes["denied"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        "text",
+        ModelReply(text="\ud800"),
+        ModelReply(raw={"deep": 2**70}),
+        ModelReply(raw={"a\x00b": 1}),
+        SystemExit(2),
+        KeyError("x"),
+    ],
+)
+async def test_a_model_that_misbehaves_fails_its_run_at_once_and_says_how(reply: Any) -> None:
+    class Odd:
+        name = "odd:model"
+
+        async def reply(self, conversation: Any) -> Any:
+            if isinstance(reply, BaseException):
+                raise reply
+            return reply
+
+    run = await Agent("a", model=Odd()).run("go")
+    assert run.status == "failed"
+    assert run.error
