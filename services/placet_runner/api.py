@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from placet.domain.naming import Name
 from placet.domain.run import Message, Run, RunStatus
 from placet.errors import Invalid, NotAllowed
 from placet.ids import derived_id, new_id
@@ -27,7 +28,7 @@ class StartBody(_Body):
 
     input: str = Field(min_length=1, max_length=65_536)
     """What the agent is asked to do."""
-    user: str | None = Field(default=None, min_length=1, max_length=200)
+    user: Name | None = None
     """On whose behalf; somebody else than the credential needs `runs:as`."""
 
 
@@ -39,7 +40,7 @@ class MessageBody(_Body):
     """`supersede` closes what waits for an answer; `queue` is read after it."""
     id: str | None = Field(default=None, min_length=1, max_length=200)
     """The sender's own id: the same one counts once."""
-    user: str | None = Field(default=None, min_length=1, max_length=200)
+    user: Name | None = None
 
 
 class RunPage(BaseModel):

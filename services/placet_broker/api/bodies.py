@@ -8,14 +8,12 @@ from starlette.requests import Request
 
 from placet.domain.answer import Action
 from placet.domain.digest import strict_json
+from placet.domain.naming import RULE, Name, names
 from placet.domain.person import Person
 from placet.errors import Invalid
 from placet.messages.wire import unfit
 
 B = TypeVar("B", bound=BaseModel)
-
-
-_LONGEST_ID = 200
 
 
 class Body(BaseModel):
@@ -43,8 +41,8 @@ class AnswerBody(Body):
     @field_validator("named")
     @classmethod
     def _somebody(cls, value: Person | None) -> Person | None:
-        if value is not None and not 0 < len(value.id.strip()) <= _LONGEST_ID:
-            msg = f"an id has 1 to {_LONGEST_ID} characters"
+        if value is not None and not names(value.id):
+            msg = f"an id {RULE}"
             raise ValueError(msg)
         return value
 
@@ -53,10 +51,10 @@ class KeyBody(Body):
     """A key for a person or a service, or what an AMQP user stands for."""
 
     kind: Literal["key", "amqp"] = "key"
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     """For people to tell keys apart; of kind `amqp`, the AMQP user."""
-    person: str | None = None
-    service: str | None = None
+    person: Name | None = None
+    service: Name | None = None
     scopes: tuple[str, ...] = ()
 
 

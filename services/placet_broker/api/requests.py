@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from placet.domain.resolution import Input
-from placet.messages.wire import decode_request
+from placet.messages.strict import decode_request_strict
 from placet.process.access import caller
 from placet.process.auth import Caller, Scope
 from placet.process.http import json_response
@@ -28,7 +28,7 @@ def router(use_cases: UseCases) -> APIRouter:
     )
     async def ask(who: Asking, request: Request, wait: Wait = 0) -> Response:
         """202 while it waits, 200 once it has settled. Sending the same again is harmless."""
-        asked = decode_request(await request.body())
+        asked = decode_request_strict(await request.body())
         record = await use_cases.open_request(asked, Asker(who.id, who.namespace))
         if record.pending and wait:
             record = await use_cases.waiters.wait(record, wait)

@@ -2,11 +2,11 @@
 
 from placet.bus.port import Ack, Delivery, Settle
 from placet.errors import Refused
-from placet.messages import AnswerMessage, decode, encode
-from placet.messages.wire import name_of
+from placet.messages import AnswerMessage, decode_strict, encode
+from placet.messages.wire import NAMES, name_of
 from placet.process import logs
 from placet.process.auth import Auth
-from placet_broker.consumers.sender import address_of, refuse, reply, sender_of
+from placet_broker.consumers.sender import address_of, check_type, refuse, reply, sender_of
 from placet_broker.ports import Outbox
 from placet_broker.rules.outgoing import resolution_of
 from placet_broker.usecases.answer_input import Answered, AnswerInput, Submission
@@ -37,7 +37,8 @@ class AnswersConsumer:
         return Ack()
 
     async def _handle(self, delivery: Delivery) -> Answered:
-        message = decode(AnswerMessage, delivery.body)
+        check_type(delivery, NAMES[AnswerMessage])
+        message = decode_strict(AnswerMessage, delivery.body)
         address_of(delivery)
         sender = await sender_of(delivery, self._auth)
         submission = Submission(

@@ -3,8 +3,9 @@
 from placet.bus.port import Ack, Delivery, Reject, Settle
 from placet.errors import Refused
 from placet.messages import Event, decode
+from placet.messages.wire import NAMES
 from placet.process import logs
-from placet_broker.consumers.sender import RUNNER_USER
+from placet_broker.consumers.sender import RUNNER_USER, check_type
 from placet_broker.usecases.mark_applied import MarkApplied
 
 QUEUE = "placet.broker.runs"
@@ -21,6 +22,7 @@ class RunsConsumer:
         if delivery.user_id != RUNNER_USER:
             return Reject(f"only the runner tells how runs end, not {delivery.user_id}")
         try:
+            check_type(delivery, NAMES[Event])
             event = decode(Event, delivery.body)
         except Refused as error:
             return Reject(str(error))

@@ -2,7 +2,7 @@
 
 from placet.bus.port import Ack, Delivery, Outgoing, Reject, Settle
 from placet.bus.topology import OWN_USERS
-from placet.errors import NotAllowed, PlacetError, Unroutable
+from placet.errors import Invalid, NotAllowed, PlacetError, Unroutable
 from placet.ids import derived_id
 from placet.process import problems
 from placet.process.auth import Auth, Caller
@@ -12,6 +12,12 @@ from placet_broker.rules.record import Address
 RUNNER_USER = "placet-runner"
 PROBLEM = "placet.problem.v1"
 DIRECT = "amq.rabbitmq.reply-to"
+
+
+def check_type(delivery: Delivery, *expected: str) -> None:
+    """Refuse a message that does not say that it is what its queue takes. Raises Invalid."""
+    if delivery.type not in expected:
+        raise Invalid(f"the type {delivery.type!r} is not taken here: {' or '.join(expected)}")
 
 
 async def sender_of(delivery: Delivery, auth: Auth) -> Caller:

@@ -1,9 +1,8 @@
 """Who may see an interaction, and who may answer it as whom."""
 
-from placet.domain.base import LONGEST_ID
 from placet.domain.interaction import Kind
+from placet.domain.naming import RULE, names
 from placet.domain.person import Person
-from placet.domain.visible import hidden
 from placet.errors import FieldError, Invalid, NotAllowed, NotFound
 from placet.process.caller import Caller, Scope
 from placet_broker.rules.record import Record
@@ -83,8 +82,8 @@ def _who(record: Record, caller: Caller, named: Person | None) -> Person:
 
 
 def _readable(id: str) -> str:
-    if any(map(hidden, id)) or len(id.encode()) > LONGEST_ID:
-        detail = f"an id has at most {LONGEST_ID} bytes, and no character that can't be seen"
+    if not names(id):
+        detail = f"an id {RULE}"
         raise Invalid(f"from: {detail}", [FieldError("/from", detail)])
     return id
 

@@ -13,7 +13,8 @@ from placet_broker.rules.record import RUNNER, Address, Record
 SHORTEST = timedelta(seconds=60)
 LONGEST = timedelta(seconds=2_592_000)
 _ID = re.compile(r"inp_[0-9a-f]{32}")
-_HELD_RUN = "run_"
+_OWN_IDS = ("run_", "agt_")
+"""How the ids begin that Placet gives to its runs and agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def prepared(
 
     Raises:
         Invalid: an id, digest or deadline that can't be.
-        NotAllowed: another service names a run of Placet.
+        NotAllowed: another service names a run or an agent of Placet, or raises a review.
     """
     _check_run(request, asker)
     namespace = request.namespace if asker.namespace is None else asker.namespace
@@ -114,9 +115,15 @@ def opened(
 
 
 def _check_run(request: InteractionRequest, asker: Asker) -> None:
-    held = request.run_id.startswith(_HELD_RUN) or request.root_run_id.startswith(_HELD_RUN)
-    if held and not asker.is_runner:
-        raise NotAllowed(f"only the runner asks for a run that Placet holds ({request.run_id})")
+    if asker.is_runner:
+        return
+    if isinstance(request, ReviewRequest):
+        raise NotAllowed("only the runner asks for a review: of a call that it started")
+    for name in (request.run_id, request.root_run_id, request.agent_id, *request.path):
+        if name.startswith(_OWN_IDS):
+            raise NotAllowed(
+                f"only the runner asks for a run or an agent that Placet holds ({name})"
+            )
 
 
 def _id(request: InteractionRequest, namespace: str, asker: Asker) -> str:

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import math
 from typing import Any
 
 import rfc8785
 
-from placet.errors import Invalid
+from placet.errors import FieldError, Invalid
 
 DEEPEST = 60
 
@@ -73,9 +74,15 @@ def strict_json(text: str | bytes) -> Any:
         Invalid: the text is no JSON, repeats a key, or holds NaN or an infinity.
     """
     try:
-        return json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        return json.loads(
+            text,
+            object_pairs_hook=_no_duplicates,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"not readable as JSON: {error}") from error
+        detail = f"not readable as JSON: {error}"
+        raise Invalid(detail, [FieldError("", detail)]) from error
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -86,6 +93,14 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         msg = f"the key {twice!r} appears twice"
         raise ValueError(msg)
     return result
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        msg = f"the number {text[:40]} is too large"
+        raise ValueError(msg)
+    return number
 
 
 def _no_constant(word: str) -> Any:

@@ -3,6 +3,7 @@
 from placet.messages.command import CommandName, RunCommand
 from placet.messages.event import Event, EventType
 from placet.messages.request import AnswerMessage, Close
+from placet.messages.strict import decode_strict
 from placet.messages.wire import decode, encode
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "EventType",
     "RunCommand",
     "decode",
+    "decode_strict",
     "encode",
 ]

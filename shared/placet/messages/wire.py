@@ -40,7 +40,9 @@ def encode(model: BaseModel) -> bytes:
 
 
 def decode(model: type[M], body: bytes) -> M:
-    """Read one message.
+    """Read one message of Placet's own services, open to fields of a newer writer.
+
+    What somebody else wrote is read by `strict.decode_strict`.
 
     Raises:
         Invalid: no JSON, or fields that do not fit; `errors` lists them.
@@ -52,7 +54,10 @@ def decode(model: type[M], body: bytes) -> M:
 
 
 def decode_request(body: bytes) -> Any:
-    """Read a request by its `kind`; one without is an `ApprovalRequest`. Raises Invalid."""
+    """Read a request of the runner by its `kind`; one without is an `ApprovalRequest`.
+
+    What another service asks is read by `strict.decode_request_strict`. Raises Invalid.
+    """
     try:
         return RequestAdapter.validate_json(body)
     except ValidationError as error:

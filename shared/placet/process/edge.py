@@ -1,5 +1,6 @@
 """What every HTTP request passes first: a request id, a Host we answer to, a bounded body."""
 
+import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Answered for any Host and while the process still waits for its servers: probes call these."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST_ID = 128
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s\[\]:/?#@\\,]+)(:[0-9]{1,5})?", re.IGNORECASE)
+"""`host` or `host:port`, and nothing else around it."""
 
 Waiting = Callable[[], list[str]]
 
@@ -52,6 +55,10 @@ class Edge:
     def _refusal(self, path: str, headers: Headers) -> ASGIApp | None:
         if path in OPEN_PATHS:
             return None
+        hosts = headers.getlist("host")
+        if len(hosts) > 1 or (hosts and not host_of(hosts[0])):
+            detail = "send one Host header: a name, or a name and a port"
+            return problems.problem(400, detail, code="bad_host")
         if host_of(headers.get("host", "")) not in self._hosts and "*" not in self._hosts:
             detail = "this Host is not answered here; add it to PLACET_ALLOWED_HOSTS"
             return problems.problem(421, detail, code="wrong_host")
@@ -71,8 +78,9 @@ def hosts_of(settings: Settings) -> frozenset[str]:
 
 
 def host_of(header: str) -> str:
-    """A Host header without its port, in lower case."""
-    return (urlsplit(f"//{header}").hostname or "") if header != "*" else header
+    """A Host header without its port, in lower case; empty for one that is no `host[:port]`."""
+    found = _HOST.fullmatch(header)
+    return found[1].strip("[]").lower() if found else ""
 
 
 def _request_id(given: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from placet.errors import PlacetError
 from placet.process import problems
+from placet.process.bodies import strict_body
 from placet.process.edge import Edge
 from placet.process.platform import Platform, Service
 
@@ -38,7 +39,7 @@ def create_app(services: Sequence[Service], platform: Platform, waiting: Waiting
     _add_probes(app, services, platform, waiting)
     for service in services:
         for router in service.routers:
-            app.include_router(router)
+            app.include_router(router, dependencies=[Depends(strict_body)])
     return app
 
 

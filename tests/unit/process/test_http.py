@@ -1,6 +1,7 @@
 """Every error has one shape, and every request passes the same edge."""
 
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import httpx2
 import orjson
@@ -51,6 +52,10 @@ def client(platform: Platform) -> Client:
     @routes.get("/raise/{name}")
     async def raise_(name: str, number: int = 0) -> None:
         raise RAISED[name]
+
+    @routes.post("/told")
+    async def told(body: dict[str, Any]) -> dict[str, Any]:
+        return body
 
     def make(
         waiting: Callable[[], list[str]] = list, ready: Callable[[], list[str]] = list
@@ -157,3 +162,35 @@ async def test_what_does_not_fit_is_named_by_a_pointer_into_what_was_sent(
     body = orjson.loads(bytes(reply.body))
     assert body["errors"] == [{"pointer": pointer, "detail": detail}]
     assert body["detail"] == f"{pointer or '/'}: {detail}"
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"a": 1, "a": 2}', b'{"a": {"b": 1, "b": 1}}', b'{"a": NaN}', b'{"a": 1e999}']
+)
+async def test_a_body_that_two_readers_could_read_differently_is_400(
+    client: Client, body: bytes
+) -> None:
+    async with client() as http:
+        json = {"Content-Type": "application/json"}
+        assert (await http.post("/told", content=b'{"a": 1}', headers=json)).status_code == 200
+        reply = await http.post("/told", content=body, headers=json)
+    assert (reply.status_code, reply.json()["code"]) == (400, "invalid")
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:80x", "localhost:", "x@localhost", "localhost/x", "localhost?", "localhost:8:8",
+     "localhost, evil.example", "[::1", "localhost#", "localhost:123456"],
+)  # fmt: skip
+async def test_a_host_is_taken_whole_or_not_at_all(client: Client, host: str) -> None:
+    async with client() as http:
+        reply = await http.get("/nowhere", headers={"Host": host})
+    assert (reply.status_code, reply.json()["code"]) == (400, "bad_host")
+
+
+async def test_one_host_is_named(client: Client) -> None:
+    async with client() as http:
+        two = await http.get("/nowhere", headers=[("Host", "localhost"), ("Host", "localhost")])
+        assert (two.status_code, two.json()["code"]) == (400, "bad_host")
+        for host in ("localhost", "LocalHost:8300", "[::1]:8300", "127.0.0.1"):
+            assert (await http.get("/nowhere", headers={"Host": host})).status_code == 404
