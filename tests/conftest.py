@@ -1,6 +1,6 @@
 """Servers and the event loop that all tests share."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,9 +19,3 @@ def mongo_url() -> Iterator[str]:
     """Give the URL of a MongoDB replica set; use a database name of your own on it."""
     with some_mongo() as url:
         yield url
-
-
-@pytest.fixture(scope="session", autouse=True)
-async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
-    """Keep one loop for the session: aio-pika ends its close callbacks after `close` has returned."""
-    yield  # noqa: PT022 - the loop lives as long as this does

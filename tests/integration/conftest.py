@@ -35,8 +35,16 @@ def databases(request: pytest.FixtureRequest) -> Iterator[Databases]:
             client.drop_database(name)
 
 
+@pytest.fixture(scope="module")
+async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
+    """Keep one loop for a module: aio-pika ends its close callbacks after `close` has returned."""
+    yield  # noqa: PT022 - the loop lives as long as this does
+
+
 @pytest.fixture(params=["embedded", "servers"])
-async def parts(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Databases, Buses]]:
+async def parts(
+    request: pytest.FixtureRequest, one_loop: None
+) -> AsyncIterator[tuple[Databases, Buses]]:
     """Databases and buses of a test's own: SQLite and in process, or MongoDB and RabbitMQ."""
     if request.param == "embedded":
         yield in_memory()
