@@ -69,7 +69,9 @@ class Talk:
             return last  # the same key again
         if current == last.id and last.status.live:
             if not await self.runs.message(last.id, message):
-                return None if await self._has_room(last.id) else self._full(last)
+                if await self._has_room(last.id):
+                    return None
+                raise _full(last)
             await self._nudge(last.id)
             return await self._read(namespace, last.id)
         if current not in (run_id, last.id):
@@ -116,11 +118,6 @@ class Talk:
         image = await self.runs.get(run_id)
         return image is None or len(image.inbox) < MOST_UNREAD
 
-    def _full(self, image: Image) -> Image:
-        raise Conflict(
-            f"{image.id} has {MOST_UNREAD} unread messages; wait until it reads them", code="full"
-        )
-
     async def tell(self, namespace: str, target: str, message: Message) -> Image:
         """R15: a message to a live run, or to the current run of an agent; the same id counts once.
 
@@ -135,7 +132,7 @@ class Talk:
             image = await self._read(namespace, current.id)
             if message.id not in image.document["seen"]:
                 if image.status.live:
-                    return self._full(image)
+                    raise _full(image)
                 raise Conflict("no agent accepted the message", code="not_live")
             return image
         if image.wake:
@@ -244,3 +241,9 @@ class Talk:
         return event_entry(
             run, EventType.RUN_CANCELLED, number=0, at=now, applied=applied, undelivered=undelivered
         )
+
+
+def _full(image: Image) -> Conflict:
+    """The refusal of a message that a run has no room for."""
+    detail = f"{image.id} has {MOST_UNREAD} unread messages; wait until it reads them"
+    return Conflict(detail, code="full")
