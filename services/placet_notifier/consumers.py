@@ -5,7 +5,6 @@ from placet.errors import Invalid, Unavailable
 from placet.messages import Event, decode
 from placet.messages.users import BROKER_USER, RUNNER_USER
 from placet.process import logs
-from placet_notifier.metrics import NotifierMetrics
 from placet_notifier.usecases.record_events import RecordEvents
 
 QUEUE = "placet.notifier.events"
@@ -17,16 +16,13 @@ _log = logs.get(__name__)
 class EventsConsumer:
     """Stores events; handling one twice, late or out of order is harmless."""
 
-    def __init__(self, record: RecordEvents, metrics: NotifierMetrics) -> None:
+    def __init__(self, record: RecordEvents) -> None:
         self._record = record
-        self._metrics = metrics
 
     async def handle(self, delivery: Delivery) -> Settle:
         """Ack once the event and what it makes us owe are durable."""
         if delivery.user_id not in _SENDERS:
             return Reject(f"sent by {delivery.user_id!r}, not by {' or '.join(_SENDERS)}")
-        if delivery.redelivered:
-            self._metrics.redelivered(QUEUE)
         try:
             event = decode(Event, delivery.body)
             await self._record(event, len(delivery.body))

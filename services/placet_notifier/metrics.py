@@ -11,7 +11,6 @@ class NotifierMetrics:
     def __init__(self, metrics: Metrics) -> None:
         self._stored = metrics.counter("events_stored", "Events stored, each once.")
         self._repeated = metrics.counter("events_repeated", "Events that were stored before.")
-        self._redelivered = metrics.counter("redeliveries", "Messages seen before.", ("queue",))
         self._tries = metrics.counter(
             "webhook_attempts", "Tries, by what they brought.", ("outcome",)
         )
@@ -30,10 +29,6 @@ class NotifierMetrics:
         """So many of those given were new."""
         self._stored.inc(fresh)
         self._repeated.inc(given - fresh)
-
-    def redelivered(self, queue: str) -> None:
-        """A message that was delivered before."""
-        self._redelivered.labels(queue).inc()
 
     def tried(self, outcome: str, took: timedelta) -> None:
         """One try: `ok`, `refused` (by a status) or `no_answer`."""

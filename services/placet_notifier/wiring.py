@@ -94,9 +94,7 @@ class Notifier:
     async def start(self) -> None:
         """Begin to consume, to send and to forget. Raises Unavailable; call it again then."""
         if self._running is None:
-            handler = measured(
-                QUEUE, EventsConsumer(self.record, self.metrics).handle, self._platform.metrics
-            )
+            handler = measured(QUEUE, EventsConsumer(self.record).handle, self._platform.metrics)
             self._running = await self._bus.consume(
                 QUEUE, handler, prefetch=self._settings.notifier_prefetch
             )
