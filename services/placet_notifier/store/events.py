@@ -6,7 +6,7 @@ there as a whole or not at all, so no reader ever sees a number before the ones 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -32,9 +32,8 @@ class _Tail:
 class StoredEvents:
     """The log of every namespace.
 
-    What was stored is known by a mark per event id. Whoever appends first writes the marks of the
-    chunk before, which its writer may not have lived to write; and it looks for marks before an
-    insert that only succeeds if nobody appended since. So no event is stored twice.
+    No event is stored twice: whoever appends has looked for its id in every chunk up to the end that
+    it knows of, and its insert only succeeds if that is the end still.
     """
 
     def __init__(self, database: Database, clock: Clock, retention: timedelta) -> None:
@@ -42,9 +41,8 @@ class StoredEvents:
         self._retention = retention
         forget = Index((("forget_at", 1),))
         self._chunks = database.collection(
-            "events", [Index((("namespace", 1), ("last", 1))), forget]
+            "events", [Index((("namespace", 1), ("last", 1))), Index((("events.id", 1),)), forget]
         )
-        self._marks = database.collection("received", [forget])
         self._tails: dict[str, _Tail] = {}
 
     async def append(self, namespace: str, events: Sequence[Event]) -> int:
@@ -52,16 +50,20 @@ class StoredEvents:
         given = {event.id: event for event in events}
         while True:
             last = await self._tail(namespace)
-            known = await self._marks.get_many(given)
+            known = await self._known(namespace, given)
             fresh = [event for id, event in given.items() if id not in known]
             if not fresh:
                 return 0
             # Whatever comes of it, what was known of the end may not hold any more.
             self._tails.pop(namespace, None)
             if await self._chunks.insert(self._chunk(namespace, last + 1, fresh)):
-                await self._mark([event.id for event in fresh])
                 self._remember(namespace, last + len(fresh))
                 return len(fresh)
+
+    async def _known(self, namespace: str, ids: Collection[str]) -> set[str]:
+        where = {"events.id": {"$in": list(ids)}, "namespace": namespace}
+        found = await self._chunks.find(where, fields=["events.id"], limit=len(ids))
+        return {event["id"] for chunk in found for event in chunk["events"]}
 
     async def after(self, namespace: str, number: int) -> list[Entry]:
         """A page of the events behind `number`, in order and without a gap."""
@@ -79,18 +81,16 @@ class StoredEvents:
         return (oldest["first"], newest["last"]) if oldest and newest else (1, 0)
 
     async def forget(self, *, limit: int) -> int:
-        """Delete what is past its time, never a namespace's newest; how many documents."""
+        """Delete chunks past their time, never a namespace's newest; how many."""
         past = {"forget_at": {"$lt": self._clock.now()}}
         sort = [("forget_at", 1)]
         chunks = await self._chunks.find(
             past, sort=sort, limit=limit, fields=["namespace", "last", "forget_at"]
         )
-        marks = await self._marks.find(past, sort=sort, limit=limit, fields=["forget_at"])
         # Oldest first and one after the other: what is left has no hole in it.
         for chunk in chunks:
             await self._forget(chunk)
-        await asyncio.gather(*(self._marks.delete(mark["_id"], {}) for mark in marks))
-        return len(chunks) + len(marks)
+        return len(chunks)
 
     async def _forget(self, chunk: Document) -> None:
         newest = await self._end(chunk["namespace"], -1)
@@ -105,10 +105,9 @@ class StoredEvents:
         known = self._tails.get(namespace)
         if known and self._clock.monotonic() - known.read_at < REMEMBERED:
             return known.last
-        newest = await self._end(namespace, -1, fields=None)
+        newest = await self._end(namespace, -1)
         if newest is None:
             return 0
-        await self._mark([event["id"] for event in newest["events"]])
         last: int = newest["last"]
         self._remember(namespace, last)
         return last
@@ -116,18 +115,14 @@ class StoredEvents:
     def _remember(self, namespace: str, last: int) -> None:
         self._tails[namespace] = _Tail(last, self._clock.monotonic())
 
-    async def _end(
-        self, namespace: str, direction: int, *, fields: Sequence[str] | None = ("first", "last")
-    ) -> Document | None:
+    async def _end(self, namespace: str, direction: int) -> Document | None:
         found = await self._chunks.find(
-            {"namespace": namespace}, sort=[("last", direction)], limit=1, fields=fields
+            {"namespace": namespace},
+            sort=[("last", direction)],
+            limit=1,
+            fields=["first", "last"],
         )
         return found[0] if found else None
-
-    async def _mark(self, ids: Sequence[str]) -> None:
-        forget_at = self._forget_at()
-        marks = ({"_id": id, "forget_at": forget_at} for id in ids)
-        await asyncio.gather(*(self._marks.insert(mark) for mark in marks))
 
     def _chunk(self, namespace: str, first: int, events: Sequence[Event]) -> Document:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from placet.store.language.values import (
@@ -15,6 +16,7 @@ from placet.store.language.values import (
     NUMBER,
     OBJECT,
     STRING,
+    candidates,
     leaves,
     order,
 )
@@ -44,6 +46,12 @@ def column(document: Mapping[str, Any], field: str) -> Column:
     return stored(None if found[0] is MISSING else found[0])
 
 
+def elements(document: Mapping[str, Any], field: str) -> set[Column]:
+    """Return what a comparison at `field` may match there, as columns hold it; without nulls."""
+    found = candidates(document, field.split("."))
+    return {stored(each) for each in found if each is not MISSING} - {None}
+
+
 def stored(value: Any) -> Column:
     """Return a value that SQLite orders as MongoDB does: null, numbers, texts, then blobs.
 
@@ -66,15 +74,27 @@ def stored(value: Any) -> Column:
             return bytes([OBJECT if rank == OBJECT else ARRAY])
 
 
-def narrowed(where: Filter, columns: frozenset[str]) -> list[SQL]:
-    """Return SQL conditions that every match of `where` meets; others may meet them too."""
+def narrowed(
+    where: Filter, columns: frozenset[str], many: Mapping[str, str] = MappingProxyType({})
+) -> list[SQL]:
+    """Return SQL conditions that every match of `where` meets; others may meet them too.
+
+    `many` names the table of elements of each field that may hold an array.
+    """
     found: list[SQL] = []
     for field, condition in where.items():
         if field == "$and":
             for each in condition:
-                found += narrowed(each, columns)
+                found += narrowed(each, columns, many)
         elif field in columns:
             found += _field(quoted(field), condition)
+        elif field in many:
+            # Each condition may be met by another element; a null by an array that has none.
+            found += [
+                (f"_id IN (SELECT id FROM {quoted(many[field])} WHERE {text})", values)  # noqa: S608
+                for text, values in _field("value", condition)
+                if "NULL" not in text
+            ]
     return found
 
 

@@ -11,13 +11,14 @@ from placet.errors import Conflict
 from placet.store.documents import decode, encode_document
 from placet.store.language import check_filter, matches, project, sort_key, updated
 from placet.store.port import BadStatement, Document, Filter, Index, Sort, Update
-from placet.store.sqlite.columns import Column, ManyValues, column, narrowed, quoted
+from placet.store.sqlite.columns import Column, ManyValues, column, elements, narrowed, quoted
 
 
 class Table:
     """Documents in `doc` as BSON, and a column for each indexed field.
 
-    A field that once held an array is `many`: its column is no longer used to find or to sort.
+    A field that once held an array is `many`: a table of its elements takes the place of its
+    column.
     """
 
     def __init__(self, name: str, indexes: Sequence[Index]) -> None:
@@ -25,7 +26,8 @@ class Table:
         self.indexes = list(indexes)
         self._fields = sorted({field for index in indexes for field, _ in index.fields} - {"_id"})
         self._unique = {f for index in indexes if index.unique for f, _ in index.fields}
-        self._many: set[str] = set()
+        self._many: dict[str, str] = {}
+        """Fields that once held an array, and the table of each one's elements."""
         names = ["_id", "doc", *self._fields]
         marks = ", ".join("?" * len(names))
         listed = ", ".join(map(quoted, names))
@@ -42,6 +44,10 @@ class Table:
             f"CREATE TABLE IF NOT EXISTS {table} (_id TEXT PRIMARY KEY, doc BLOB NOT NULL) STRICT"
         )
         self.reload(db)
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        for field, elements_table in self._many.items():
+            if elements_table not in tables:  # a file from before there were such tables
+                self._fill_elements(db, field)
         there = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
         missing = [field for field in self._fields if field not in there]
         for field in missing:
@@ -53,7 +59,10 @@ class Table:
     def reload(self, db: sqlite3.Connection) -> None:
         """Read again which fields are `many`: after a rollback what was remembered may be wrong."""
         rows = db.execute("SELECT field FROM placet_many WHERE name = ?", (self.name,))
-        self._many = {field for (field,) in rows}
+        self._many = {field: self._elements(field) for (field,) in rows}
+
+    def _elements(self, field: str) -> str:
+        return f"{self.name}.{field}"
 
     def _refill(self, db: sqlite3.Connection) -> None:
         for (data,) in db.execute(self._select).fetchall():
@@ -99,9 +108,36 @@ class Table:
             if field in self._unique:
                 raise BadStatement(f"{field} is unique and cannot hold an array") from None
             if field not in self._many:
-                db.execute("INSERT INTO placet_many VALUES (?, ?)", (self.name, field))
-                self._many.add(field)
+                self._become_many(db, field)
             return None
+
+    def _become_many(self, db: sqlite3.Connection, field: str) -> None:
+        """From the first array on, every document's elements are rows of their own."""
+        db.execute("INSERT INTO placet_many VALUES (?, ?)", (self.name, field))
+        self._many[field] = self._elements(field)
+        self._fill_elements(db, field)
+
+    def _fill_elements(self, db: sqlite3.Connection, field: str) -> None:
+        name = self._many[field]
+        table = quoted(name)
+        db.execute(
+            f"CREATE TABLE {table} (value ANY NOT NULL, id TEXT NOT NULL,"
+            " PRIMARY KEY (value, id)) STRICT, WITHOUT ROWID"
+        )
+        db.execute(f"CREATE INDEX {quoted(name + '/id')} ON {table} (id)")
+        for (data,) in db.execute(self._select).fetchall():
+            self._add_elements(db, field, decode(data))
+
+    def _add_elements(
+        self, db: sqlite3.Connection, field: str, document: Mapping[str, Any]
+    ) -> None:
+        statement = f"INSERT INTO {quoted(self._many[field])} VALUES (?, ?)"  # noqa: S608
+        rows = ((value, document["_id"]) for value in elements(document, field))
+        db.executemany(statement, rows)
+
+    def _drop_elements(self, db: sqlite3.Connection, id: str) -> None:
+        for table in self._many.values():
+            db.execute(f"DELETE FROM {quoted(table)} WHERE id = ?", (id,))  # noqa: S608
 
     def get(self, db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Document]:
         """Return the documents that exist, by `_id`."""
@@ -119,6 +155,8 @@ class Table:
             db.execute(self._insert, (document["_id"], data, *self._columns(db, document)))
         except sqlite3.IntegrityError:
             return False
+        for field in self._many:
+            self._add_elements(db, field, document)
         return True
 
     def update(
@@ -135,6 +173,10 @@ class Table:
             db.execute(self._update, (data, *self._columns(db, after), id))
         except sqlite3.IntegrityError as error:
             raise Conflict(f"{self.name} {id}: another document has this key ({error})") from error
+        if self._many:
+            self._drop_elements(db, id)
+            for field in self._many:
+                self._add_elements(db, field, after)
         return after
 
     def delete(self, db: sqlite3.Connection, id: str, where: Filter, now: datetime) -> bool:
@@ -143,6 +185,7 @@ class Table:
         if before is None or not matches(before, where, now):
             return False
         db.execute(f"DELETE FROM {quoted(self.name)} WHERE _id = ?", (id,))  # noqa: S608
+        self._drop_elements(db, id)
         return True
 
     def find(
@@ -170,13 +213,13 @@ class Table:
         return sum(1 for _ in zip(range(limit), self._matching(db, where, now, ()), strict=False))
 
     def _usable(self) -> frozenset[str]:
-        return frozenset({"_id", *self._fields} - self._many)
+        return frozenset({"_id", *self._fields} - self._many.keys())
 
     def _matching(
         self, db: sqlite3.Connection, where: Filter, now: datetime, sort: Sort
     ) -> Iterator[Document]:
         check_filter(where)
-        conditions = narrowed(where, self._usable())
+        conditions = narrowed(where, self._usable(), self._many)
         sql = self._select
         if conditions:
             sql += " WHERE " + " AND ".join(text for text, _ in conditions)
