@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 import sys
@@ -125,6 +126,9 @@ class Process:
         _log.info("started", url=self.url, services=[service.name for service in self._services])
         if on_started is not None:
             on_started(self.url)
+        # What is loaded by now lives as long as the process: no collection need look at it again.
+        gc.collect()
+        gc.freeze()
 
     async def _start_services(self) -> None:
         for service in self._services:

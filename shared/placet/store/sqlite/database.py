@@ -1,4 +1,4 @@
-"""The file, its one thread, and the collections that callers hold."""
+"""The file, its transactions, and the collections that callers hold."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from placet.store.sqlite.table import Table
 R = TypeVar("R")
 Work = Callable[[sqlite3.Connection, datetime], Any]
 
+MOST = 100
+"""Calls in one transaction: what the event loop can do without being missed."""
+
 _log = structlog.get_logger(__name__)
 
 
 class SQLiteDatabase:
     """All collections of one service in one file (or in memory, with `:memory:`).
 
-    One thread owns the file, and the file is locked for as long as it is open: a second process
-    gets `Unavailable`. Calls that arrive while a transaction is under way share the next one, and
-    return when it is on disk.
+    The file is locked for as long as it is open: a second process gets `Unavailable`. One
+    transaction is under way at a time; calls that arrive meanwhile share the next one, and return
+    when it is on disk.
     """
 
     def __init__(self, path: str | Path, *, clock: Clock) -> None:
@@ -38,7 +41,7 @@ class SQLiteDatabase:
         self._tables: dict[str, SQLiteCollection] = {}
         self._thread: ThreadPoolExecutor | None = None
         self._db: sqlite3.Connection | None = None
-        self._batches: Batches[Work, Any] = Batches(self._commit)
+        self._batches: Batches[Work, Any] = Batches(self._commit, most=MOST)
 
     def collection(self, name: str, indexes: Sequence[Index] = ()) -> Collection:
         """Declare a collection before `open`; the same name again gives the same collection."""
@@ -98,7 +101,7 @@ class SQLiteDatabase:
             thread.shutdown()
 
     async def run(self, work: Callable[[sqlite3.Connection, datetime], R]) -> R:
-        """Do `work` on the file's thread, in the next transaction; return when it is on disk."""
+        """Do `work` in the next transaction; return when it is on disk."""
         result: R = await self._batches.submit(work)
         return result
 
@@ -112,24 +115,31 @@ class SQLiteDatabase:
         self._batches.submit(work).add_done_callback(done)
 
     async def _commit(self, batch: Sequence[Work]) -> list[Any]:
-        if self._thread is None or self._db is None:
-            raise Unavailable(f"SQLite file {self._path} is not open")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._transaction, self._db, batch)
+        """Do the work here, where it takes microseconds, and wait for the disk on the thread.
 
-    def _transaction(self, db: sqlite3.Connection, batch: Sequence[Work]) -> list[Any]:
+        A statement on another thread would wait for the interpreter's lock as often as it is
+        handed back, which is longer than the statement takes.
+        """
+        thread, db = self._thread, self._db
+        if thread is None or db is None:
+            raise Unavailable(f"SQLite file {self._path} is not open")
         now = self._clock.now()
         try:
             db.execute("BEGIN IMMEDIATE")
             results = [_attempt(work, db, now) for work in batch]
-            db.execute("COMMIT")
-        except sqlite3.Error as error:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-                for each in self._tables.values():
-                    each.table.reload(db)
-            raise self._unavailable(error) from error
+            await asyncio.get_running_loop().run_in_executor(thread, db.execute, "COMMIT")
+        except BaseException as error:
+            self._roll_back(db)
+            if isinstance(error, sqlite3.Error):
+                raise self._unavailable(error) from error
+            raise
         return results
+
+    def _roll_back(self, db: sqlite3.Connection) -> None:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+            for each in self._tables.values():
+                each.table.reload(db)
 
 
 def _attempt(work: Work, db: sqlite3.Connection, now: datetime) -> Any:

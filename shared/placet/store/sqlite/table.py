@@ -1,4 +1,4 @@
-"""One collection as a SQLite table: the work of the writer's thread, all of it synchronous."""
+"""One collection as a SQLite table: what a transaction does, all of it synchronous."""
 
 from __future__ import annotations
 
