@@ -30,8 +30,8 @@ system: setup ## install the servers and the browser that the tests start (Debia
 	@scripts/system
 
 .PHONY: test
-test: system ## run every test; ARGS="tests/unit -k name" for some
-	@$(PY) -m pytest $(ARGS)
+test: system ## run every test, two files at a time; ARGS="tests/unit -k name" for some
+	@$(PY) -m pytest $(or $(ARGS),$(if $(PLACET_TEST_AMQP_URL),,-n 2 --dist loadfile))
 
 .PHONY: faults
 faults: system ## the long form of the fault tests: kills, cuts, lost queues, fuzzing

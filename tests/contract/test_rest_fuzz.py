@@ -1,6 +1,7 @@
 """Whatever is sent to REST, nothing crashes, and every reply is as the OpenAPI document says."""
 
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,6 +12,8 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Err
+from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -57,21 +60,35 @@ def known(placet: Served) -> dict[str, list[str]]:
     return {"run_id": ids, "agent": ["ops", *(r["agent_id"] for r in shown)], "id": inputs}
 
 
-# The services' own thread draws jitter, which Hypothesis takes for a strategy that does.
-@pytest.mark.filterwarnings("ignore:Do not use the `random` module")
-@schema.parametrize()
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-def test_rest_refuses_or_serves_but_never_breaks(
-    case: Any, placet: Served, known: dict[str, list[str]]
-) -> None:
-    _aim(case, known)
-    case.call_and_validate(base_url=placet.url, headers=placet.headers, checks=CHECKS, timeout=30)
+def every_operation() -> Iterator[tuple[str, object]]:
+    """A test for each operation, under a name of its own: those of one name run once in parallel."""
+    for each in schema.get_all_operations():
+        if isinstance(each, Err):
+            raise each.err()
+        operation = each.ok()
+        alone = schema.include(path=operation.path, method=operation.method)
+        words = re.findall(r"[a-z0-9]+", operation.label.lower())
+        yield f"test_rest_refuses_or_serves_but_never_breaks_{'_'.join(words)}", _one(alone)
+
+
+def _one(alone: BaseSchema) -> object:
+    # The services' own thread draws jitter, which Hypothesis takes for a strategy that does.
+    @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
+    @alone.parametrize()
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    def test(case: Any, placet: Served, known: dict[str, list[str]]) -> None:
+        _aim(case, known)
+        case.call_and_validate(
+            base_url=placet.url, headers=placet.headers, checks=CHECKS, timeout=30
+        )
+
+    return test
 
 
 def _aim(case: Any, known: dict[str, list[str]]) -> None:
@@ -91,3 +108,6 @@ def _refused(wait: Any) -> bool:
         return not 0 <= float(wait) <= 60
     except (TypeError, ValueError):
         return True
+
+
+globals().update(every_operation())
