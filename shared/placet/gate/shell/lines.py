@@ -9,6 +9,7 @@ from placet.gate.shell.entries import Entry
 from placet.gate.shell.layers import SafeList
 from placet.gate.shell.naming import grants_of, key_of, with_folder
 from placet.gate.shell.parts import Command, Line, Opaque
+from placet.gate.shell.programs import relative
 from placet.gate.shell.reader import read
 
 
@@ -82,7 +83,7 @@ def _verdict(
 
 def _uncovered(command: Command, moved: bool, safe: SafeList) -> Reason:
     shown = visible(command.text if len(command.text) <= 80 else f"{command.text[:80]}...")
-    if moved and (safe.covering(command) or "/" in command.program):
+    if moved and (safe.covering(command) or relative([command.program])):
         why = "it means another file after the `cd` before it"
         return Reason(code="after_cd", sentence=f"`{shown}` is not covered: {why}")
     narrow = [name for name in safe.shell if name.startswith(f"{command.program} ")]

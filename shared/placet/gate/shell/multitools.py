@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from placet.gate.shell.programs import known_as, words
 
 MULTI_TOOLS = words("""
-    apk apt apt-get asdf aws az brew bun bundle cargo composer conda deno dnf docker docker-compose
+    apk apt apt-get asdf aws az brew bun bundle cargo composer conda dnf docker docker-compose
     doctl dotnet fly gcloud gem gh git glab go hatch helm heroku hg jj just kubectl make mamba mise
     nerdctl netlify nix npm oc opam pacman pdm pip pip3 pipenv pipx pnpm podman poetry pulumi rustup
     rye snap stack svn systemctl terraform tofu uv vercel yarn yum zypper
@@ -21,7 +21,6 @@ DEEP_WORDS = frozenset(
         "docker": "builder compose container image network system volume",
         "bun": "run",
         "composer": "run run-script",
-        "deno": "task",
         "mise": "run",
         "npm": "run run-script",
         "pnpm": "run",
@@ -34,8 +33,8 @@ DEEP_WORDS = frozenset(
 
 def words_needed(program: str, following: Sequence[str]) -> int:
     """How many words say what it does, itself included, where these follow it: 1, 2 or 3."""
-    name, _ = known_as(program)
-    if name not in MULTI_TOOLS:
+    name = next((name for name in known_as(program) if name in MULTI_TOOLS), None)
+    if name is None:
         return 1
     deep = name in DEEP_TOOLS or (following and f"{name} {following[0]}" in DEEP_WORDS)
     return 3 if deep else 2

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from placet.gate.shell.entries import relative
 from placet.gate.shell.multitools import words_needed
 from placet.gate.shell.parts import Command, Line, Opaque
-from placet.gate.shell.programs import runs_anything
+from placet.gate.shell.programs import relative, runs_anything
 from placet.gate.shell.reader import read
 
 CHANGES_FOLDER = "cd"
@@ -50,7 +49,7 @@ def key_of(command: Command, *, moved: bool = False) -> str | None:
     words = [program, *following[: needed - 1]]
     if len(words) < needed or program in _UNNAMED:
         return None
-    if runs_anything(program, following[0] if following else None):
+    if runs_anything(program, *following):
         return None
     return None if moved and relative(words) else " ".join(words)
 

@@ -1,6 +1,7 @@
 """What is known of programs by name: those that run whatever they are told have no name to grant."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 
@@ -22,7 +23,7 @@ EDITORS = words("less man info more most nano nvim pico top vi view vim vimdiff"
 """Editors and pagers: from each of them a program can be started."""
 WRAPPERS = words("""
     ansible at batch builtin bunx bwrap chroot chrt command crontab direnv doas entr env exec
-    firejail flock gtimeout hyperfine ionice ltrace mosh nice nohup npx nsenter parallel pkexec pnpx
+    firejail flock gtimeout hyperfine ionice ltrace mosh nice nix-shell nohup npx nsenter parallel pkexec pnpx
     runuser script setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout tmux
     unshare uvx valgrind watch xargs xcrun
 """)
@@ -54,7 +55,7 @@ WRAPPING = frozenset(
         "yarn": "dlx exec node",
     }.items()
     for word in words(subcommands)
-)
+) | {f"docker {group} {word}" for group in ("compose", "container") for word in ("exec", "run")}
 """Subcommands that are wrappers."""
 
 _KINDS = {
@@ -64,15 +65,19 @@ _KINDS = {
     **dict.fromkeys(WRAPPING, "a wrapper"),
     **dict.fromkeys(EDITORS, "an editor or pager"),
 }
+SCRIPTED = ("a shell", "an interpreter")
+"""What runs the file that is named by its first word."""
+
 _LOADER = re.compile(r"ld(?:-linux.*|-musl.*|\d*)?\.so(?:\.\d+)*\Z")
 _VERSION = re.compile(r"-?\d+(?:\.\d+)*(?:\.exe)?\Z|\.exe\Z")
 
 
 @lru_cache(maxsize=1024)
-def runs_anything(program: str, first: str | None = None) -> str | None:
-    """What a program is if it runs whatever it is told ("a shell"); `first` is its first word, if plain."""
+def runs_anything(program: str, *following: str) -> str | None:
+    """What a program is ("a shell") if it runs whatever it is told, with these plain words following it."""
     for name in known_as(program):
-        if kind := _KINDS.get(name) or _KINDS.get(f"{name} {first}"):
+        told = (" ".join((name, *following[:count])) for count in range(len(following) + 1))
+        if kind := next((_KINDS[each] for each in told if each in _KINDS), None):
             return kind
     return "a loader" if _LOADER.search(program.lower()) else None
 
@@ -81,3 +86,11 @@ def known_as(program: str) -> tuple[str, str]:
     """The names to look it up by: without folder, in lower case; and without a version too."""
     name = program.rpartition("/")[2].lower()
     return name, _VERSION.sub("", name)
+
+
+def relative(words: Sequence[str]) -> bool:
+    """Whether one of the words is a path that means another file after a `cd`."""
+    paths = [word for word in words if "/" in word]
+    if words[1:] and runs_anything(words[0]) in SCRIPTED:
+        paths.append(words[1])
+    return any(not path.startswith("/") for path in paths)
