@@ -26,7 +26,7 @@ setup: ## make .venv with everything for development, pinned
 	@scripts/setup dev
 
 .PHONY: system
-system: setup ## install the servers and the browser that the tests start (Debian, Ubuntu)
+system: setup ## install the servers, the browser and the compiler that the tests need (Debian, Ubuntu)
 	@scripts/system
 
 .PHONY: test
