@@ -1,6 +1,6 @@
 """What the runner decides without looking at a clock or a server."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,9 @@ from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.interaction import Kind, Request, RequestAdapter
 from placet.domain.resolution import Input, Resolution
 from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
+from placet.gate import Decision
 from placet.ids import derived_id
+from placet.kernel.state import CallState
 from placet.messages import Close, CommandName, Event, EventType, RunCommand
 from placet.messages.wire import encode, name_of
 
@@ -178,6 +180,18 @@ def gone_asks(waiting: Sequence[Document], tools: Container[str]) -> list[Docume
         entry
         for entry in supersedable(waiting)
         if entry["kind"] == Kind.TOOL_APPROVAL and entry["request"]["call"]["tool"] not in tools
+    ]
+
+
+def covered_asks(waiting: Sequence[Document], calls: Mapping[str, CallState]) -> list[Document]:
+    """The open approvals of calls that a grant covers by now."""
+    return [
+        entry
+        for entry in supersedable(waiting)
+        if entry["kind"] == Kind.TOOL_APPROVAL
+        and (call := calls.get(entry["call"])) is not None
+        and call.verdict is not None
+        and call.verdict.decision is Decision.ALLOW
     ]
 
 

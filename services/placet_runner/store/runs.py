@@ -104,7 +104,7 @@ class StoredRuns:
         return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
     async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R8: keep an answer that can't be acted on here and now; wake the run once all are there."""
+        """R8: keep an answer that can't be acted on here and now; wake the run once all are there, or it grants."""
         input_id, value = resolution.input_id, resolution.model_dump(mode="json")
         others_settled = {
             "$eq": [
@@ -119,16 +119,19 @@ class StoredRuns:
                 0,
             ]
         }
+        # A grant may cover other calls that wait: somebody must look at them.
+        grants = resolution.outcome.scope not in (None, "once")
+        settles: Expression = True if grants else others_settled
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,
             {"status": {"$in": LIVE}, **is_open(input_id)},
             {
                 "waiting": with_resolution(input_id, value),
-                "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}, others_settled]},
+                "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}, settles]},
                 "outbox": {
                     "$cond": [
-                        {"$and": [FREE, others_settled]},
+                        {"$and": [FREE, settles]},
                         {"$concatArrays": ["$outbox", literal([wake])]},
                         "$outbox",
                     ]

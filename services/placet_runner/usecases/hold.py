@@ -11,7 +11,7 @@ from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, cut_off, execute
-from placet.agents.judging import judge_call
+from placet.agents.judging import follow_up, judge_call
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
@@ -35,7 +35,14 @@ from placet.process import logs
 from placet.process.backoff import full_jitter
 from placet.process.crash import crash_point
 from placet_runner.ports import Image, Step
-from placet_runner.rules import MAX_TRIES, close_entry, event_entry, gone_asks, supersedable
+from placet_runner.rules import (
+    MAX_TRIES,
+    close_entry,
+    covered_asks,
+    event_entry,
+    gone_asks,
+    supersedable,
+)
 from placet_runner.usecases.grip import Grip, Proposal, Row
 
 MODEL_TRIES = 5
@@ -126,7 +133,7 @@ class Holder:
         match following:
             case Judge(calls):
                 for call in calls:
-                    self.grip.note(judge_call(self.agent, call))
+                    self.grip.note(await judge_call(self.agent, call, self.grip.state.standing))
             case Act() as act:
                 await self._act(act)
             case CallModel():
@@ -171,6 +178,8 @@ class Holder:
             grip.event(EventType.RUN_RESUMED)
         grip.note(InputResolved(input_id=input_id, resolution=resolution))
         grip.used_inputs.append(input_id)
+        for entry in follow_up(self.agent, grip.state, resolution):
+            grip.note(entry)
         grip.hand.metrics.resumed(grip.hand.clock.now() - resolution.at)
 
     # --- messages, and questions that need no answer any more ---
@@ -208,12 +217,13 @@ class Holder:
         return True
 
     async def _withdraw(self) -> bool:
-        """R17: a question about a tool that is gone is not asked any more. True: look again."""
+        """R17: a question is not asked any more if its tool is gone, or a grant covers its call. True: look again."""
         grip = self.grip
-        gone = gone_asks(self._open(), self.agent.toolbox)
-        if not gone:
+        needless = gone_asks(self._open(), self.agent.toolbox)
+        needless += covered_asks(self._open(), grip.state.calls)
+        if not needless:
             return False
-        closes = {e["id"]: close_entry(grip.image.document, e, "withdrawn") for e in gone}
+        closes = {e["id"]: close_entry(grip.image.document, e, "withdrawn") for e in needless}
 
         async def row(image: Image, step: Step) -> Image | None:
             return await grip.hand.runs.withdraw(image, closes, step)
@@ -401,6 +411,8 @@ class Holder:
             approvers=human.approvers,
             user_message=last.text if last else "",
             expires_in=timedelta(seconds=human.expires_in_seconds),
+            accepts=self.agent.accepts,
+            trusts=self.agent.policy.trusts,
         )
 
 

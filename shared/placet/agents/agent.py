@@ -1,19 +1,23 @@
 """An agent: instructions, a model, tools, and what needs a person. It does not know its runtime."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from placet.agents.builtins import BUILTINS
 from placet.agents.handlers import Approver, InteractionHandler
+from placet.agents.interventions import Classifier, HumanInTheLoop
 from placet.agents.models import Model, ToolSchema
+from placet.agents.operator import Operator
+from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
+from placet.gate.names import look_alikes
 from placet.kernel.decide import ToolFacts
 
 if TYPE_CHECKING:
@@ -52,9 +56,17 @@ class Agent:
         human_input: who may answer, and for how long a question stands.
         max_steps: model calls allowed in one run.
         approval_handler: who decides in process, unless a run brings its own.
+        tool_permissions: `allow`, `ask` or `deny` by tool.
+        allowed_tools: names that run unasked; `*` for all that are loaded, `!name` for never. What
+            is not listed asks.
+        sources: rules for tools by their source: a policy word, or `{"policy": ..., "tools": {...}}`.
+        classifier: judges what nothing else decides; see `HumanInTheLoop`.
+        interventions: at most one `HumanInTheLoop`.
+        safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
 
     Raises:
-        DefinitionError: two tools of one name, an unknown builtin, tier or model.
+        DefinitionError: two tools of one name, an unknown builtin, tier, model or policy word, or a
+            rule that names no tool.
     """
 
     name: str
@@ -67,6 +79,14 @@ class Agent:
     max_steps: int = 50
     approval_handler: Approver | None = None
     interaction_handler: InteractionHandler | None = None
+    tool_permissions: Mapping[str, str] = field(default_factory=dict)
+    allowed_tools: Sequence[str] | None = None
+    sources: Mapping[str, SourceRule] = field(default_factory=dict)
+    classifier: Classifier = None
+    interventions: Sequence[HumanInTheLoop] = ()
+    safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    operator: Operator = field(default_factory=Operator, kw_only=True)
+    """What the operator says; a runner sets it for every agent that it loads."""
 
     def __post_init__(self) -> None:
         if (
@@ -86,7 +106,11 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
-        _ = self.toolbox, self.resolved_model
+        _ = self.toolbox, self.resolved_model, self.policy
+
+    def under(self, operator: Operator) -> "Agent":
+        """This definition as the operator bounds it. Raises DefinitionError."""
+        return replace(self, operator=operator)
 
     @cached_property
     def toolbox(self) -> Mapping[str, Tool]:
@@ -113,10 +137,30 @@ class Agent:
         """The tools as the model sees them."""
         return tuple(ToolSchema(t.name, t.description, t.schema) for t in self.toolbox.values())
 
-    @property
+    @cached_property
     def policy(self) -> Policy:
-        """What the gate goes by."""
-        return Policy(approval_required_risk=self.approval_required_risk)
+        """What the gate goes by. Raises DefinitionError."""
+        return policy_of(self)
+
+    @property
+    def human_in_the_loop(self) -> HumanInTheLoop | None:
+        """The intervention, if there is one."""
+        return self.interventions[0] if self.interventions else None
+
+    @property
+    def accepts(self) -> Literal["decision", "words", "anything"]:
+        """What an approval may be answered with."""
+        intervention = self.human_in_the_loop
+        if intervention is None:
+            return "decision"
+        own = intervention.evaluate or intervention.evaluate_trust
+        return "anything" if own else "words"
+
+    @property
+    def judge(self) -> Classifier:
+        """The classifier in force."""
+        intervention = self.human_in_the_loop
+        return self.classifier or (intervention.classifier if intervention else None)
 
     async def run(
         self,
@@ -150,4 +194,6 @@ def _by_name(agent: str, tools: Iterable[Tool]) -> Mapping[str, Tool]:
         if each.name in named:
             raise DefinitionError(f"agent {agent}: two tools are called {each.name!r}")
         named[each.name] = each
+    if alike := look_alikes(named):
+        raise DefinitionError(f"agent {agent}: {alike[0]!r} and {alike[1]!r} can't be told apart")
     return named

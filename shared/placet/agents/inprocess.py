@@ -9,7 +9,8 @@ from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, execute
 from placet.agents.handlers import Approver, InteractionHandler, decide_with
-from placet.agents.judging import judge_call
+from placet.agents.interventions import ask_in_place
+from placet.agents.judging import follow_up, judge_call
 from placet.clock import Clock, SystemClock
 from placet.domain.answer import Action, Outcome, reduce
 from placet.domain.interaction import (
@@ -21,6 +22,7 @@ from placet.domain.interaction import (
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ModelError
+from placet.gate import Decision
 from placet.ids import new_id
 from placet.kernel.asking import Asker, approval, opened, own_ask
 from placet.kernel.decide import Act, CallModel, Ended, Fail, Finish, Judge, Wait, decide
@@ -68,7 +70,7 @@ class _Run:
             match decide(self.state, self.agent.facts, max_steps=self.agent.max_steps):
                 case Judge(calls):
                     for call in calls:
-                        self.note(judge_call(self.agent, call))
+                        self.note(await judge_call(self.agent, call, self.state.standing))
                 case Act() as act:
                     await self.act(act)
                 case CallModel():
@@ -93,7 +95,8 @@ class _Run:
         for result in act.close:
             self.note(ToolFinished(result=result))
         for call in act.ask:
-            await self.approve(call)
+            if call.verdict and call.verdict.decision is Decision.ASK:  # no grant came meanwhile
+                await self.approve(call)
         if not act.ask:
             for call in act.start:
                 key = self.asker.key(call.call.id)
@@ -104,9 +107,15 @@ class _Run:
         request = approval(self.asker, call, self.clock.now())
         self.note(opened(request, call))
         outcome = await self.decision(request)
-        self.note(InputResolved(input_id=request.id, resolution=self.resolution(request, outcome)))
+        resolution = self.resolution(request, outcome)
+        self.note(InputResolved(input_id=request.id, resolution=resolution))
+        for entry in follow_up(self.agent, self.state, resolution):
+            self.note(entry)
 
     async def decision(self, request: ApprovalRequest) -> Outcome:
+        intervention = self.agent.human_in_the_loop
+        if intervention is not None and intervention.ask is not None:
+            return await ask_in_place(intervention, request)
         if self.approver is None:
             reason = "no approval handler was given, so nobody could be asked"
             return Outcome(
@@ -173,6 +182,8 @@ async def run_in_process(
             approvers=agent.human_input.approvers,
             user_message=message,
             expires_in=timedelta(seconds=agent.human_input.expires_in_seconds),
+            accepts=agent.accepts,
+            trusts=agent.policy.trusts,
         ),
         approver=approver,
         questions=asker,

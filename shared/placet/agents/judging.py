@@ -1,24 +1,44 @@
 """From a model's call to the facts that the gate judges; what a tool computes is obtained once."""
 
+from collections.abc import Iterator
 from typing import Any
+
+import structlog
 
 from placet.agents.agent import Agent
 from placet.agents.authored import ours_to_pass_on, said
+from placet.agents.classifying import assess
+from placet.agents.interventions import read_response
 from placet.agents.tool import Tool
-from placet.domain.digest import canonical
+from placet.domain.digest import call_digest, canonical
+from placet.domain.interaction import InputState, ToolCall
+from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import field_errors
 from placet.errors import Invalid
-from placet.gate import Facts, judge
-from placet.kernel.journal import CallJudged, ToolFinished
-from placet.kernel.state import CallState
+from placet.gate import Decision, Facts, Role, Standing, Verdict, gate, granted, offer
+from placet.gate.names import same_tool
+from placet.kernel.journal import (
+    AnswerJudged,
+    CallJudged,
+    Entry,
+    GrantGiven,
+    ToolFinished,
+    TrustGiven,
+)
+from placet.kernel.state import CallState, State
 from placet.kernel.turns import CallOutcome, CallResult
 
+_log = structlog.get_logger(__name__)
 
-def judge_call(agent: Agent, call: CallState) -> CallJudged | ToolFinished:
+
+async def judge_call(
+    agent: Agent, call: CallState, standing: Standing
+) -> CallJudged | ToolFinished:
     """The journal's entry for one call that the model wants: judged, or closed because it can't be.
 
-    Bad arguments go back to the model and are never put to a person.
+    Bad arguments go back to the model and are never put to a person. A classifier is asked at most
+    once for a call, and only where nothing else decides it.
     """
     tool = agent.toolbox.get(call.call.tool)
     if tool is None:
@@ -31,37 +51,132 @@ def judge_call(agent: Agent, call: CallState) -> CallJudged | ToolFinished:
     if errors:
         listed = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors[:20])
         return _closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")
-    facts = _facts(tool, call.call.model_copy(deep=True).args)
+    facts = _facts(tool, call.call)
     if facts is None:
         return _closed(
             call, CallOutcome.ERROR, f"{tool.name} computed a risk that is no tier; it did not run"
         )
+    verdict = gate(facts, agent.policy, standing)
+    if verdict is None:
+        found = await assess(agent.judge, agent.resolved_model, call.call)
+        if found.failed:
+            _log.warning("classifier_failed", tool=tool.name, reason=found.reason)
+        facts = facts.model_copy(update={"assessment": found})
+        verdict = gate(facts, agent.policy, standing)
+        assert verdict is not None  # noqa: S101 - it has been assessed
+    return _judged(call, facts, verdict)
+
+
+def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[Entry]:
+    """What an answer brings beyond its own call, to be taken in one after the other.
+
+    What the agent's own evaluator makes of it; the grant or the trust that it gives; and a second
+    verdict on each waiting call that may run now.
+    """
+    call = next((c for c in state.calls.values() if _waited_for(c, resolution)), None)
+    if call is None:
+        return
+    yield from _evaluated(agent, call, resolution)
+    given = [*_grant(call, resolution), *_trust(agent, call, resolution)]
+    yield from given
+    if given:
+        for waiting in list(state.calls.values()):
+            if judged := covered(agent, waiting, state.standing):
+                yield judged
+
+
+def _evaluated(agent: Agent, call: CallState, resolution: Resolution) -> Iterator[AnswerJudged]:
+    """An answer that no rule of Placet's reads: only the evaluator's `True` approves."""
+    intervention, outcome = agent.human_in_the_loop, resolution.outcome
+    undecided = outcome.state is InputState.ANSWERED and outcome.decision is None
+    if intervention is None or not undecided or call.facts is None or call.verdict is None:
+        return
+    trustable = offer(call.facts, call.verdict).trustable
+    approves, _ = read_response(intervention, outcome.content, trustable=trustable)
+    yield AnswerJudged(input_id=resolution.input_id, approves=approves)
+
+
+def _trust(agent: Agent, call: CallState, resolution: Resolution) -> Iterator[TrustGiven]:
+    intervention, outcome = agent.human_in_the_loop, resolution.outcome
+    if intervention is None or call.facts is None or call.verdict is None:
+        return
+    if not (call.approval and call.approval.approved and offer(call.facts, call.verdict).trustable):
+        return
+    _, trusts = read_response(intervention, outcome.content, trustable=True)
+    if agent.policy.trusts and (outcome.trust or (outcome.decision is None and trusts)):
+        yield TrustGiven(
+            tool=call.facts.tool,
+            schema_digest=call.facts.schema_digest,
+            input_id=resolution.input_id,
+        )
+
+
+def _waited_for(call: CallState, resolution: Resolution) -> bool:
+    return call.approval is not None and call.approval.input_id == resolution.input_id
+
+
+def _grant(call: CallState, resolution: Resolution) -> Iterator[GrantGiven]:
+    if call.facts is None or call.verdict is None or resolution.state is not InputState.ANSWERED:
+        return
+    grant = granted(call.facts, offer(call.facts, call.verdict), resolution)
+    if grant is not None:
+        yield GrantGiven(grant=grant)
+
+
+def covered(agent: Agent, call: CallState, standing: Standing) -> CallJudged | None:
+    """A second verdict on a call that waits, if what is granted by now lets it run."""
+    asks = call.verdict is not None and call.verdict.decision is Decision.ASK
+    settled = call.result is not None or (call.approval and call.approval.resolution)
+    if not asks or settled or call.facts is None:
+        return None
+    verdict = gate(call.facts, agent.policy, standing)
+    if verdict is None or verdict.decision is not Decision.ALLOW:
+        return None
+    return _judged(call, call.facts, verdict)
+
+
+def _judged(call: CallState, facts: Facts, verdict: Verdict) -> CallJudged:
     return CallJudged(
         call_id=call.call.id,
-        verdict=judge(facts, agent.policy),
+        verdict=verdict,
         risk=facts.risk,
-        schema_digest=tool.facts.schema_digest,
+        schema_digest=facts.schema_digest,
+        facts=facts,
     )
 
 
-def _facts(tool: Tool, args: dict[str, Any]) -> Facts | None:
+def _facts(tool: Tool, call: ToolCall) -> Facts | None:
     """What the tool says about this call; None for a tier that does not exist.
 
-    A tool's own tier beats the static one; a condition that raises asks.
+    A tool's own tier beats the static one; a condition that raises asks. The author's functions get
+    copies: what they do to the arguments changes nothing.
     """
     risk: Any = ToolRisk.CRITICAL
     needs_approval, failed = False, None
     try:
-        risk = tool.risk_of(args)
-        needs_approval = tool.asks_for(args)
+        risk = tool.risk_of(call.model_copy(deep=True).args)
+        needs_approval = tool.asks_for(call.model_copy(deep=True).args)
     except BaseException as error:
         if ours_to_pass_on(error):
             raise
         failed = f"{type(error).__name__}: {said(error)}"[:500]  # what raises asks
     if risk not in list(ToolRisk):
         return None
+    line = call.args.get("command")
     return Facts(
-        tool=tool.name, risk=ToolRisk(risk), needs_approval=needs_approval, condition_failed=failed
+        tool=same_tool(tool.name),
+        role=tool.role,
+        risk=ToolRisk(risk),
+        needs_approval=needs_approval,
+        condition_failed=failed,
+        source=tool.source,
+        raw=tool.raw,
+        read_only=tool.read_only,
+        destructive=tool.destructive,
+        loaded=tool.loaded,
+        line=line if tool.role is Role.SHELL and isinstance(line, str) else None,
+        digest=call_digest(tool.name, tool.facts.schema_digest, call.args),
+        schema_digest=tool.facts.schema_digest,
     )
 
 

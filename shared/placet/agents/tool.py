@@ -16,6 +16,8 @@ from placet.agents.context import Context
 from placet.domain.digest import digest_of
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError, Invalid
+from placet.gate import Role
+from placet.gate.names import exposed
 from placet.kernel.decide import ToolFacts
 
 Function = Callable[..., Any]
@@ -41,6 +43,16 @@ class Tool:
     needs_approval: Condition = False
     retry: Literal["safe", "ask"] = "ask"
     """What happens to a call found started and not finished: run again with its key, or ask a person."""
+    role: Role = Role.PLAIN
+    source: str | None = None
+    """Where it was discovered, such as the name of an MCP server; None for the definition's own."""
+    raw: str = ""
+    """What its source calls it."""
+    read_only: bool | None = None
+    destructive: bool | None = None
+    """What its author or source declares; None where nothing is declared."""
+    loaded: bool = True
+    """Whether the definition was loaded with it."""
     timeout: timedelta | None = None
     """Of one execution; the time that people take does not count."""
     parameters: type[BaseModel] = field(default=BaseModel, repr=False)
@@ -93,7 +105,9 @@ def tool(
     risk: RiskOf = ToolRisk.SAFE,
     needs_approval: Condition = False,
     retry: Literal["safe", "ask"] | None = None,
-    read_only: bool = False,
+    read_only: bool | None = None,
+    destructive: bool | None = None,
+    source: str | None = None,
     timeout: timedelta | None = None,
 ) -> Callable[[Function], Tool]: ...
 
@@ -106,7 +120,9 @@ def tool(
     risk: RiskOf = ToolRisk.SAFE,
     needs_approval: Condition = False,
     retry: Literal["safe", "ask"] | None = None,
-    read_only: bool = False,
+    read_only: bool | None = None,
+    destructive: bool | None = None,
+    source: str | None = None,
     timeout: timedelta | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Make a function a tool. Its docstring is what the model reads, its annotations are the schema.
@@ -119,6 +135,8 @@ def tool(
         retry: `safe` runs a call again that was started and never finished, with the same
             idempotency key; `ask` puts a review to a person. `safe` for `read_only` tools.
         read_only: the tool changes nothing.
+        destructive: the tool destroys something; a source policy `destructive` asks for it.
+        source: where it was discovered; it is then called `SOURCE__NAME`.
         timeout: of one execution.
 
     Raises:
@@ -126,7 +144,8 @@ def tool(
     """
 
     def make(function: Function) -> Tool:
-        label: str = name or function.__name__
+        raw: str = name or function.__name__
+        label = exposed(source, raw)
         parameters, wants_context = _parameters(label, function)
         return Tool(
             name=label,
@@ -134,7 +153,11 @@ def tool(
             function=function,
             risk=risk if callable(risk) else _tier(label, risk),
             needs_approval=needs_approval,
-            retry=retry or ("safe" if read_only else "ask"),
+            retry=retry or ("safe" if read_only and source is None else "ask"),
+            source=source,
+            raw=raw,
+            read_only=read_only,
+            destructive=destructive,
             timeout=timeout,
             parameters=parameters,
             wants_context=wants_context,

@@ -24,6 +24,7 @@ from placet.errors import FieldError, Invalid
 
 MAX_REASON = 1000
 MAX_TEXT = 2000
+Scope = Literal["once", "stage", "run"]
 
 
 class Action(StrEnum):
@@ -41,8 +42,10 @@ class Outcome(Value):
     content: Any = None
     """As the asker gets it: a bool, a string, a label, an object."""
     decision: ApprovalDecision | None = None
-    scope: Literal["once", "stage", "run"] | None = None
+    scope: Scope | None = None
     grant: Literal["named", "exact"] | None = None
+    trust: bool = False
+    """The tool runs unasked from now on, for this person's runs."""
     reason: str | None = None
 
     def same_as(self, other: "Outcome") -> bool:
@@ -61,7 +64,7 @@ def reduce(request: InteractionRequest, action: Action, content: Any = None) -> 
         return _turned_down(request, action, content)
     match request:
         case ApprovalRequest():
-            return _approval(content)
+            return _approval(request, content)
         case ConfirmRequest():
             return _confirm(content)
         case FreeTextRequest():
@@ -97,16 +100,19 @@ def _turned_down(request: InteractionRequest, action: Action, content: Any) -> O
     return Outcome(state=InputState.DECLINED, decision=decision, reason=reason)
 
 
-def _approval(content: Any) -> Outcome:
+def _approval(request: ApprovalRequest, content: Any) -> Outcome:
+    if request.accepts == "anything":
+        if content is None:
+            raise _unfit("anything but null")
+        return _answered(content)
+    if isinstance(content, str) and request.accepts == "words":
+        return _worded(request, content)
     if content is True:
-        return Outcome(
-            state=InputState.ANSWERED,
-            content=True,
-            decision=ApprovalDecision.APPROVED,
-            scope="once",
-        )
+        return _approved()
     if content is False:
-        return Outcome(state=InputState.DECLINED, decision=ApprovalDecision.DENIED)
+        return _denied()
+    if isinstance(content, int):
+        return _chosen(request, content)
     if not isinstance(content, dict):
         raise _unfit('true, false or {"decision": "approved" | "denied" | "skipped", ...}')
     unknown = sorted(set(content) - {"decision", "scope", "grant", "args", "reason"})
@@ -126,21 +132,56 @@ def _approval(content: Any) -> Outcome:
     grant = content.get("grant")
     if grant not in (None, "named", "exact"):
         raise _unfit("named or exact", "/grant")
+    return _approved(_scope(request, content.get("scope")), grant, reason)
+
+
+def _approved(
+    scope: Scope = "once",
+    grant: Literal["named", "exact"] | None = None,
+    reason: str | None = None,
+    *,
+    trust: bool = False,
+) -> Outcome:
     return Outcome(
         state=InputState.ANSWERED,
         content=True,
-        decision=decision,
-        scope=_scope(content.get("scope")),
+        decision=ApprovalDecision.APPROVED,
+        scope=scope,
         grant=grant,
         reason=reason,
+        trust=trust,
     )
 
 
-def _scope(word: Any) -> Literal["once", "stage", "run"]:
-    """An unknown word narrows to `once`; `session` is another spelling of `run`."""
-    if word == "stage":
-        return "stage"
-    return "run" if word in ("run", "session") else "once"
+def _denied() -> Outcome:
+    return Outcome(state=InputState.DECLINED, decision=ApprovalDecision.DENIED)
+
+
+def _worded(request: ApprovalRequest, content: str) -> Outcome:
+    """`y`, `yes`, `n`, `no`; `t` and `trust` where trust is offered: anywhere else they are no yes."""
+    match content.strip().lower():
+        case "y" | "yes":
+            return _approved()
+        case "t" | "trust" if request.trust:
+            return _approved(trust=True)
+        case "n" | "no":
+            return _denied()
+    raise _unfit("y, yes, t, trust, n or no" if request.trust else "y, yes, n or no")
+
+
+def _chosen(request: ApprovalRequest, index: int) -> Outcome:
+    """The options of this very prompt, in its order: a scope each, then deny."""
+    if not 0 <= index < len(request.options):
+        raise _unfit("true or false, or the index of an option that the prompt shows")
+    if index >= len(request.scopes):
+        return _denied()
+    return _approved(request.scopes[index])
+
+
+def _scope(request: ApprovalRequest, word: Any) -> Scope:
+    """A scope that the prompt offers; an unknown or a wider one narrows to `once`. `session` is `run`."""
+    wanted = "run" if word == "session" else word
+    return next((scope for scope in request.scopes if scope == wanted), "once")
 
 
 def _confirm(content: Any) -> Outcome:

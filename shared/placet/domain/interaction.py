@@ -125,6 +125,17 @@ class ApprovalRequest(Request):
     schema_digest: str = ""
     scopes: tuple[Literal["once", "stage", "run"], ...] = ("once",)
     """The scopes that the prompt offers."""
+    options: tuple[str, ...] = ()
+    """The choices in words, one for each scope and then deny; a choice may be answered by its index."""
+    grants: tuple[str, ...] = ()
+    """A shell line: the commands that a wider scope would name."""
+    exact: bool = False
+    """A wider scope covers these very arguments, unless the answer says `grant: "named"`."""
+    accepts: Literal["decision", "words", "anything"] = "decision"
+    """`words`: also `y`, `yes` and, where trust is offered, `t`, `trust`. `anything`: the agent's own
+    evaluator judges whatever is answered, and only its `True` approves."""
+    trust: bool = False
+    """Whether an answer may trust the tool for all runs of this person."""
 
     def asked(self) -> Any:
         """The tool, its schema and the canonical arguments."""

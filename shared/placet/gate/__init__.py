@@ -1,5 +1,27 @@
-"""What needs a person. Today: `needs_approval`, risk tiers and the default; a seam for more."""
+"""What needs a person: six levels, what lifts an ask, and what a prompt offers. Pure."""
 
-from placet.gate.gate import Decision, Facts, Policy, Reason, Verdict, judge
+from placet.gate.facts import Assessment, Facts, Role
+from placet.gate.lifting import Standing, gate
+from placet.gate.offers import Offer, granted, offer
+from placet.gate.policy import AllowList, Layer, Policy, Source, SourcePolicy
+from placet.gate.verdict import Decision, Level, Reason, Verdict
 
-__all__ = ["Decision", "Facts", "Policy", "Reason", "Verdict", "judge"]
+__all__ = [
+    "AllowList",
+    "Assessment",
+    "Decision",
+    "Facts",
+    "Layer",
+    "Level",
+    "Offer",
+    "Policy",
+    "Reason",
+    "Role",
+    "Source",
+    "SourcePolicy",
+    "Standing",
+    "Verdict",
+    "gate",
+    "granted",
+    "offer",
+]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.interaction import (
@@ -11,6 +11,7 @@ from placet.domain.interaction import (
     Request,
     ReviewRequest,
 )
+from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.journal import InputOpened
 from placet.kernel.state import CallState
@@ -32,6 +33,10 @@ class Asker:
     approvers: tuple[str, ...] = ()
     user_message: str = ""
     expires_in: timedelta | None = None
+    accepts: Literal["decision", "words", "anything"] = "decision"
+    """What an approval may be answered with."""
+    trusts: bool = False
+    """Whether an answer may trust a tool."""
 
     def key(self, call_id: str) -> str:
         """The idempotency key of a call: the same on every try."""
@@ -58,11 +63,18 @@ class Asker:
 
 
 def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
-    """May this call run?"""
+    """May this call run, and what may be granted with a yes?"""
+    offered = offer(call.facts, call.verdict) if call.facts and call.verdict else Offer()
     return ApprovalRequest(
         call=call.call,
         risk=call.risk,
         schema_digest=call.schema_digest,
+        scopes=offered.scopes,
+        options=offered.options(call.call.tool),
+        grants=offered.keys,
+        exact=offered.exact,
+        accepts=asker.accepts,
+        trust=asker.trusts and offered.trustable,
         message=f"Allow {call.call.tool} to run?",
         **asker.fields(call, "approval", now),
     ).with_digest()

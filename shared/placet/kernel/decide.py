@@ -142,11 +142,10 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
         return _result(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
     if call.review and not _reruns(call.review):
         return _reviewed(call, call.review.outcome)
-    if verdict is not None and verdict.decision is Decision.ASK:
-        if call.approval is None:
-            return "ask"
-        if not answered(call.approval.outcome):
-            return _not_approved(call, call.approval)
+    if verdict is not None and verdict.decision is Decision.ASK and call.approval is None:
+        return "ask"
+    if call.approval and not call.approval.approved and not _covered(call):
+        return _not_approved(call, call.approval)
     closed = next((ask for ask in call.asks if ask.outcome and ask.outcome.state in _CLOSED), None)
     if closed:
         return _not_answered(call, closed)
@@ -164,6 +163,13 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
         other = f"{call.call.tool} has changed since it was asked for; it was not run."
         return _result(call, CallOutcome.REFUSED, other)
     return "start"
+
+
+def _covered(call: CallState) -> bool:
+    """Whether the question was taken back because a grant covers the call, before anybody said no."""
+    outcome = call.approval.outcome if call.approval else None
+    allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
+    return allowed and outcome is not None and outcome.state is InputState.WITHDRAWN
 
 
 _CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)
@@ -200,7 +206,7 @@ def _not_approved(call: CallState, approval: Ask) -> CallResult:
             return _result(
                 call, CallOutcome.SKIPPED, f"Skipped by {who}; the intent was not refused{reason}"
             )
-        case InputState.DECLINED:
+        case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
             return _result(call, CallOutcome.DENIED, f"Denied by {who}{reason}")
         case InputState.CANCELLED if by:
             return _result(

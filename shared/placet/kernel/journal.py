@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from placet.domain.base import Value
+from placet.domain.grant import Grant
 from placet.domain.interaction import Kind
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Verdict
+from placet.gate import Facts, Verdict
 from placet.kernel.turns import CallResult, ModelReply
 
 
@@ -46,13 +47,47 @@ class ModelReplied(_Fact):
 
 
 class CallJudged(_Fact):
-    """The gate looked at one call, once."""
+    """The gate looked at one call; again only where a new grant covers a call that waits."""
 
     type: Literal["call.judged"] = "call.judged"
     call_id: str
     verdict: Verdict
     risk: ToolRisk = ToolRisk.SAFE
     schema_digest: str = ""
+    facts: Facts | None = None
+    """What the gate went by, so that a later grant is judged on the same."""
+
+
+class GrantGiven(_Fact):
+    """An answer allowed more than one call."""
+
+    type: Literal["grant.given"] = "grant.given"
+    grant: Grant
+
+
+class GrantRevoked(_Fact):
+    """Somebody took a grant back; calls that it covered ask again."""
+
+    type: Literal["grant.revoked"] = "grant.revoked"
+    grant_id: str
+
+
+class TrustGiven(_Fact):
+    """The initiator trusts a tool as it is now; what was trusted before the run is noted at its start."""
+
+    type: Literal["trust.given"] = "trust.given"
+    tool: str
+    schema_digest: str = ""
+    input_id: str = ""
+    """The question whose answer gave it; empty for what was trusted before."""
+
+
+class AnswerJudged(_Fact):
+    """What the agent's own evaluator made of an answer, once."""
+
+    type: Literal["answer.judged"] = "answer.judged"
+    input_id: str
+    approves: bool
 
 
 class InputOpened(_Fact):
@@ -120,6 +155,10 @@ Entry = Annotated[
     | MessageReceived
     | ModelReplied
     | CallJudged
+    | GrantGiven
+    | GrantRevoked
+    | TrustGiven
+    | AnswerJudged
     | InputOpened
     | InputResolved
     | ToolStarted

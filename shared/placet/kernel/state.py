@@ -5,13 +5,17 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from placet.domain.answer import Outcome
-from placet.domain.interaction import InputState, Kind, ToolCall
+from placet.domain.grant import Grant
+from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Verdict
+from placet.gate import Facts, Standing, Verdict
 from placet.kernel.journal import (
+    AnswerJudged,
     CallJudged,
     Entry,
+    GrantGiven,
+    GrantRevoked,
     InputOpened,
     InputResolved,
     MessageReceived,
@@ -22,6 +26,7 @@ from placet.kernel.journal import (
     RunStarted,
     ToolFinished,
     ToolStarted,
+    TrustGiven,
 )
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn, ResultsTurn, Turn, UserTurn
 
@@ -36,6 +41,15 @@ class Ask:
     digest: str
     number: int | None
     resolution: Resolution | None = None
+    judged: bool | None = None
+    """What the agent's own evaluator made of the answer, where it has one."""
+
+    @property
+    def approved(self) -> bool:
+        """Whether a person said yes to a call."""
+        if self.outcome is None or self.outcome.state is not InputState.ANSWERED:
+            return False
+        return self.outcome.decision is ApprovalDecision.APPROVED or self.judged is True
 
     @property
     def outcome(self) -> Outcome | None:
@@ -51,6 +65,8 @@ class CallState:
     verdict: Verdict | None = None
     risk: ToolRisk = ToolRisk.SAFE
     schema_digest: str = ""
+    facts: Facts | None = None
+    """What the gate went by."""
     approval: Ask | None = None
     review: Ask | None = None
     """The last review, if the call's outcome was ever in doubt."""
@@ -80,9 +96,18 @@ class State:
     """Messages that came while calls were open: they follow the results."""
     steps: int = 0
     journaled: int = 0
+    grants: list[Grant] = field(default_factory=list)
+    """What holds beyond one call, in the order in which it was given."""
+    trusted: dict[str, str] = field(default_factory=dict)
+    """Tools that the initiator trusts, each with the digest of its schema then."""
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
     end: RunCompleted | RunFailed | RunCancelled | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """What was allowed before and still holds, as the gate takes it."""
+        return Standing(tuple(self.grants), dict(self.trusted))
 
     def apply(self, entry: Entry) -> None:
         """Take one more fact in."""
@@ -97,7 +122,15 @@ class State:
             case CallJudged():
                 call = self.calls[entry.call_id]
                 call.verdict, call.risk = entry.verdict, entry.risk
-                call.schema_digest = entry.schema_digest
+                call.schema_digest, call.facts = entry.schema_digest, entry.facts
+            case GrantGiven():
+                self.grants.append(entry.grant)
+            case GrantRevoked():
+                self.grants = [grant for grant in self.grants if grant.id != entry.grant_id]
+            case TrustGiven():
+                self.trusted[entry.tool] = entry.schema_digest
+            case AnswerJudged():
+                self._judge(entry)
             case InputOpened():
                 self._open(entry)
             case InputResolved():
@@ -139,6 +172,11 @@ class State:
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
                     ask.resolution = entry.resolution
+
+    def _judge(self, entry: AnswerJudged) -> None:
+        for call in self.calls.values():
+            if call.approval and call.approval.input_id == entry.input_id:
+                call.approval.judged = entry.approves
 
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]

@@ -4,13 +4,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from placet.domain.visible import visible
-from placet.gate.gate import Decision, Reason
 from placet.gate.shell.entries import Entry
 from placet.gate.shell.layers import SafeList
 from placet.gate.shell.naming import grants_of, key_of, with_folder
 from placet.gate.shell.parts import Command, Line, Opaque
 from placet.gate.shell.programs import relative
 from placet.gate.shell.reader import read
+from placet.gate.verdict import Decision, Reason
 
 
 @dataclass(frozen=True, slots=True)

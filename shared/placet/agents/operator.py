@@ -1,0 +1,187 @@
+"""What the operator says in `placet.toml`: bounds that no definition can loosen."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from placet.domain.risk import ToolRisk
+from placet.errors import SettingsError
+from placet.gate import Decision, Layer, Source, SourcePolicy
+from placet.gate.names import same_tool
+from placet.gate.shell import SHIPPED
+from placet.gate.shell import Layer as SafeLayer
+from placet.gate.shell import Source as SafeSource
+
+_ORDER = (
+    SourcePolicy.NEVER,
+    SourcePolicy.DESTRUCTIVE,
+    SourcePolicy.UNLESS_READ_ONLY,
+    SourcePolicy.ALWAYS,
+)
+"""From the loosest to the strictest."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class SafeCommands(_Table):
+    """`[safe_commands]`, or `[agent_safe_commands.NAME]`, where `defaults` has no place."""
+
+    defaults: bool = True
+    tools: list[str] = []
+    shell: list[str] = []
+    allow_blueprint: bool = False
+    """Whether the list that a definition brings along counts."""
+
+
+class Limits(_Table):
+    """`[limits]`."""
+
+    always_ask: list[str] = []
+    approval_required_risk: str | None = None
+
+
+class SourceTable(_Table):
+    """`[sources.NAME]`."""
+
+    policy: str | None = None
+    tools: dict[str, str] = {}
+    trusted: bool = False
+
+
+class ShellTable(_Table):
+    """`[shell]`."""
+
+    unsandboxed: bool = False
+
+
+class Tables(_Table):
+    """The operator's tables of `placet.toml`; the others are settings of the processes."""
+
+    tool_permissions: dict[str, str] = {}
+    safe_commands: SafeCommands = SafeCommands()
+    agent_safe_commands: dict[str, SafeCommands] = {}
+    limits: Limits = Limits()
+    sources: dict[str, SourceTable] = {}
+    shell: ShellTable = ShellTable()
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The operator's word; without a file, nothing but the shipped safe list."""
+
+    tables: Tables = field(default_factory=Tables)
+    file: str = "placet.toml"
+
+    @cached_property
+    def layer(self) -> Layer:
+        """Permissions, threshold and what is asked about each time."""
+        limits = self.tables.limits
+        tier = limits.approval_required_risk
+        return Layer(
+            {same_tool(k): Decision(v) for k, v in self.tables.tool_permissions.items()},
+            ToolRisk(tier) if tier is not None else None,
+            frozenset(same_tool(name) for name in limits.always_ask),
+        )
+
+    def safe_layers(self, agent: str) -> Sequence[SafeLayer]:
+        """The safe list as far as the operator says it."""
+        general = self.tables.safe_commands
+        layers = [SHIPPED] if general.defaults else []
+        layers.append(_safe(SafeSource.CONFIG, general, self.file))
+        if own := self.tables.agent_safe_commands.get(agent):
+            layers.append(_safe(SafeSource.AGENT, own, self.file))
+        return layers
+
+    def allows_blueprint(self, agent: str) -> bool:
+        """Whether the list that this definition brings along counts."""
+        own = self.tables.agent_safe_commands.get(agent)
+        return self.tables.safe_commands.allow_blueprint or bool(own and own.allow_blueprint)
+
+    def bounding(self, sources: Mapping[str, Source]) -> Mapping[str, Source]:
+        """The author's rules for sources, nowhere looser than the operator's."""
+        return {
+            name: _bounded(sources.get(name, Source()), self.tables.sources.get(name))
+            for name in {*sources, *self.tables.sources}
+        }
+
+
+def read_operator(path: Path) -> Operator:
+    """The operator's tables of a file; an absent file says nothing.
+
+    Raises:
+        SettingsError: the file can't be read, or a key or word is unknown; names the file, the key
+            and what is allowed.
+    """
+    try:
+        found = tomllib.loads(path.read_text()) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} can't be read: {error}") from error
+    mine = {key: value for key, value in found.items() if key in Tables.model_fields}
+    try:
+        tables = Tables.model_validate(mine)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_problem(path, each) for each in error.errors())) from None
+    _check_words(path, tables)
+    return Operator(tables, str(path))
+
+
+def _check_words(path: Path, tables: Tables) -> None:
+    limits = tables.limits.approval_required_risk
+    checks: list[tuple[str, str, type[Any]]] = [
+        (f"tool_permissions.{key}", value, Decision)
+        for key, value in tables.tool_permissions.items()
+    ]
+    checks += [("limits.approval_required_risk", limits, ToolRisk)] if limits is not None else []
+    for name, source in tables.sources.items():
+        rules = {f"tools.{raw}": value for raw, value in source.tools.items()}
+        rules |= {"policy": source.policy} if source.policy is not None else {}
+        checks += [(f"sources.{name}.{key}", value, SourcePolicy) for key, value in rules.items()]
+    for where, value, kind in checks:
+        if value not in list(kind):
+            allowed = ", ".join(kind)
+            raise SettingsError(f"{path}: {where} = {value!r}: use one of {allowed}")
+
+
+def _problem(path: Path, error: Mapping[str, Any]) -> str:
+    where = ".".join(map(str, error["loc"]))
+    if error["type"] != "extra_forbidden":
+        return f"{path}: {where}: {error['msg']}"
+    model: Any = Tables
+    for part in error["loc"][:-1]:
+        if isinstance(model, type) and part in getattr(model, "model_fields", {}):
+            model = model.model_fields[part].annotation
+        else:
+            model = next(iter(getattr(model, "__args__", ())[1:]), model)
+    allowed = ", ".join(getattr(model, "model_fields", {}))
+    return f"{path}: there is no {where}; use one of {allowed}"
+
+
+def _safe(source: SafeSource, table: SafeCommands, file: str) -> SafeLayer:
+    return SafeLayer(source, tuple(table.shell), tuple(table.tools), file)
+
+
+def _bounded(author: Source, table: SourceTable | None) -> Source:
+    if table is None:
+        return author
+    tools = {raw: SourcePolicy(word) for raw, word in table.tools.items()}
+    policy = SourcePolicy(table.policy) if table.policy is not None else None
+    stricter = {
+        raw: _stricter(author.about(raw), tools.get(raw, policy)) for raw in {*author.tools, *tools}
+    }
+    return replace(
+        author,
+        policy=_stricter(author.policy, policy),
+        tools={raw: found for raw, found in stricter.items() if found is not None},
+        trusted=table.trusted,
+    )
+
+
+def _stricter(one: SourcePolicy | None, two: SourcePolicy | None) -> SourcePolicy | None:
+    return max((each for each in (one, two) if each), key=_ORDER.index, default=None)

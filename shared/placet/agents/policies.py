@@ -1,0 +1,103 @@
+"""From what author and operator wrote to the policy that the gate goes by; a slip is named, not guessed."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from placet.agents.interventions import HumanInTheLoop
+from placet.errors import DefinitionError
+from placet.gate import AllowList, Decision, Layer, Policy, Source, SourcePolicy
+from placet.gate.names import same_tool
+from placet.gate.policy import word, words
+from placet.gate.shell import Layer as SafeLayer
+from placet.gate.shell import SafeList
+from placet.gate.shell import Source as SafeSource
+
+if TYPE_CHECKING:
+    from placet.agents.agent import Agent
+
+SourceRule = str | Mapping[str, Any] | Source
+
+
+def policy_of(agent: "Agent") -> Policy:
+    """The policy of one definition under its operator.
+
+    Raises:
+        DefinitionError: a misspelt word, an entry that names no tool, or a rule said twice.
+    """
+    where = f"agent {agent.name}"
+    known = {same_tool(name) for name in agent.toolbox}
+    permissions = words(Decision, agent.tool_permissions, f"{where}: tool_permissions")
+    _check_names(where, "tool_permissions", permissions, known)
+    allowed = _allowed(agent, where)
+    if allowed:
+        _check_names(where, "allowed_tools", allowed.names | allowed.negated, known)
+    intervention = agent.human_in_the_loop
+    operator = agent.operator
+    return Policy(
+        operator=operator.layer,
+        agent=Layer(permissions, agent.approval_required_risk),
+        allowed=allowed,
+        sources=_sources(agent, where),
+        asks_by_default=intervention is not None or bool(agent.judge),
+        classifies=bool(agent.judge),
+        trusts=intervention is not None and intervention.enable_trust,
+        safe=SafeList.of(
+            [*operator.safe_layers(agent.name), _blueprint(agent, where)],
+            allow_blueprint=operator.allows_blueprint(agent.name),
+        ),
+    )
+
+
+def _allowed(agent: "Agent", where: str) -> AllowList | None:
+    interventions: Sequence[HumanInTheLoop] = agent.interventions
+    if len({each.name for each in interventions}) < len(interventions):
+        raise DefinitionError(f"{where}: two interventions are called {interventions[0].name!r}")
+    if len(interventions) > 1 or not all(isinstance(e, HumanInTheLoop) for e in interventions):
+        raise DefinitionError(f"{where}: interventions takes one HumanInTheLoop")
+    own = AllowList.of(agent.allowed_tools) if agent.allowed_tools is not None else None
+    if interventions and own is not None:
+        raise DefinitionError(f"{where}: allowed_tools is said by the agent and by HumanInTheLoop")
+    return interventions[0].listed if interventions else own
+
+
+def _check_names(where: str, rule: str, named: Iterable[str], known: Collection[str]) -> None:
+    unknown = sorted(set(named) - set(known))
+    if unknown:
+        listed = ", ".join(sorted(known)) or "none"
+        raise DefinitionError(f"{where}: {rule} names {unknown[0]!r}; its tools are {listed}")
+
+
+def _sources(agent: "Agent", where: str) -> Mapping[str, Source]:
+    raw: dict[str, set[str]] = {}
+    for tool in agent.toolbox.values():
+        raw.setdefault(tool.source or "", set()).add(tool.raw)
+    found: dict[str, Source] = {}
+    for name, rule in agent.sources.items():
+        source = source_of(rule, f"{where}: sources.{name}")
+        _check_names(where, f"sources.{name}.tools", source.tools, raw.get(name, set()))
+        found[name] = source
+    return agent.operator.bounding(found)
+
+
+def source_of(rule: SourceRule, where: str) -> Source:
+    """The rules for one source, from a word or a table. Raises DefinitionError."""
+    if isinstance(rule, Source):
+        return rule
+    if isinstance(rule, str):
+        return Source(word(SourcePolicy, rule, where))
+    if odd := sorted(set(rule) - {"policy", "tools"}):
+        raise DefinitionError(f"{where}.{odd[0]}: use policy and tools")
+    given = rule.get("policy")
+    policy = None if given is None else word(SourcePolicy, given, f"{where}.policy")
+    tools = {
+        raw: word(SourcePolicy, value, f"{where}.tools.{raw}")
+        for raw, value in rule.get("tools", {}).items()
+    }
+    return Source(policy, tools)
+
+
+def _blueprint(agent: "Agent", where: str) -> SafeLayer:
+    if odd := sorted(set(agent.safe_commands) - {"shell", "tools"}):
+        raise DefinitionError(f"{where}: safe_commands.{odd[0]}: use shell and tools")
+    listed = {kind: tuple(agent.safe_commands.get(kind, ())) for kind in ("shell", "tools")}
+    return SafeLayer(SafeSource.BLUEPRINT, listed["shell"], listed["tools"], where)

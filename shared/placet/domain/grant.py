@@ -1,0 +1,27 @@
+"""What a person allowed beyond one call: named, counted, revocable, and gone with its run."""
+
+from datetime import datetime
+from typing import Literal
+
+from placet.domain.base import Value
+from placet.domain.person import Person
+
+
+class Grant(Value):
+    """One approval with a scope. It covers later calls of that run, and of nothing else."""
+
+    id: str
+    tool: str
+    schema_digest: str = ""
+    """The tool as it was when the grant was given; another schema or description ends the grant."""
+    keys: tuple[str, ...] = ()
+    """A shell tool: the commands it names, such as `git status`. Empty: the tool, with any arguments."""
+    exact: str = ""
+    """The digest of the only call that it covers; empty: any arguments."""
+    scope: Literal["stage", "run"]
+    stage: str = "main"
+    """Where it was given: a grant of scope `stage` holds until another stage comes between."""
+    by: Person | None = None
+    at: datetime
+    input_id: str
+    """The question whose answer gave it."""

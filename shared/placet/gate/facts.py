@@ -1,0 +1,57 @@
+"""What is known about one call when it is judged. All of it is recorded, nothing is looked up."""
+
+from enum import StrEnum
+from typing import Literal
+
+from placet.domain.base import Value
+from placet.domain.risk import ToolRisk
+
+
+class Role(StrEnum):
+    """What kind of tool it is, where that changes how it is judged."""
+
+    PLAIN = "plain"
+    SHELL = "shell"
+    WRITES = "writes"
+    """A builtin that changes files: it asks unless something allows it."""
+    ASKS = "asks"
+    """A builtin that asks a person: gated by `deny` and `!name` alone."""
+    DELEGATES = "delegates"
+
+
+class Assessment(Value):
+    """What a classifier said about one call, once. It may raise the need for approval, never lower it."""
+
+    asks: bool
+    reason: str = ""
+    failed: bool = False
+    """It raised, took too long or could not be read: then the call asks."""
+
+
+class Facts(Value):
+    """One call."""
+
+    tool: str
+    """The name that rules go by."""
+    role: Role = Role.PLAIN
+    risk: ToolRisk = ToolRisk.SAFE
+    needs_approval: bool = False
+    condition_failed: str | None = None
+    """What the tool's own condition raised, if it did: then the call asks."""
+    source: str | None = None
+    raw: str = ""
+    """What its source calls the tool."""
+    read_only: bool | None = None
+    destructive: bool | None = None
+    loaded: bool = True
+    """Whether the definition was loaded with it; False for one that a source added later."""
+    line: str | None = None
+    """A shell tool: the line."""
+    digest: str = ""
+    """Of tool, schema and arguments."""
+    schema_digest: str = ""
+    stage: str = "main"
+    assessment: Assessment | None = None
+
+
+Clearance = Literal["public", "internal", "private"]

@@ -1,0 +1,143 @@
+"""The six levels: the first signal that speaks decides, and a deny of any layer always wins."""
+
+from placet.domain.risk import ToolRisk
+from placet.gate.facts import Facts, Role
+from placet.gate.policy import Policy, SourcePolicy
+from placet.gate.verdict import Decision, Level, Verdict, said
+
+ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+
+
+def judge(facts: Facts, policy: Policy) -> Verdict | None:
+    """The verdict before anything that was allowed earlier counts; None while the classifier is needed."""
+    if verdict := _denied(facts, policy) or _always(facts, policy):
+        return verdict
+    if facts.role in (Role.ASKS, Role.DELEGATES):
+        return said(ALLOW, Level.DEFAULT, "builtin", f"{facts.tool} runs nothing by itself")
+    if verdict := _explicit(facts, policy) or _risky(facts, policy):
+        return verdict
+    if policy.classifies:
+        return _assessed(facts)
+    return _default(facts, policy)
+
+
+def _denied(facts: Facts, policy: Policy) -> Verdict | None:
+    layer = policy.denied_by(facts.tool)
+    if layer is None:
+        return None
+    return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
+
+
+def _always(facts: Facts, policy: Policy) -> Verdict | None:
+    if facts.condition_failed is not None:
+        why = f"the tool's own condition failed: {facts.condition_failed}"
+        return said(ASK, Level.ALWAYS, "condition_failed", why)
+    if rule := policy.asks_always(facts.tool):
+        return said(
+            ASK, Level.ALWAYS, "always_ask", f"{facts.tool} is asked about each time: {rule}"
+        )
+    if facts.role in (Role.ASKS, Role.DELEGATES):
+        return None
+    if facts.needs_approval:
+        why = f"{facts.tool} is approved before each call"
+        return said(ASK, Level.ALWAYS, "needs_approval", why)
+    if _source(facts, policy) is SourcePolicy.ALWAYS:
+        why = f"the source {facts.source} asks before each call of {facts.raw}"
+        return said(ASK, Level.ALWAYS, "source_always", why)
+    return None
+
+
+def _source(facts: Facts, policy: Policy) -> SourcePolicy | None:
+    if facts.source is None or (source := policy.sources.get(facts.source)) is None:
+        return None
+    return source.about(facts.raw)
+
+
+def _explicit(facts: Facts, policy: Policy) -> Verdict | None:
+    match policy.word_about(facts.tool):
+        case Decision.ASK:
+            why = f"tool_permissions says that {facts.tool} asks"
+            return said(ASK, Level.EXPLICIT, "permission", why)
+        case Decision.ALLOW:
+            why = f"tool_permissions allows {facts.tool}"
+            return said(ALLOW, Level.EXPLICIT, "permission", why)
+    return _by_source(facts, policy) or _listed(facts, policy)
+
+
+def _by_source(facts: Facts, policy: Policy) -> Verdict | None:
+    rule = _source(facts, policy)
+    name = f"{facts.raw} of {facts.source}"
+    match rule:
+        case SourcePolicy.NEVER:
+            return _unless_critical(facts, policy, "source", f"{facts.source} needs nobody")
+        case SourcePolicy.DESTRUCTIVE if facts.destructive:
+            why = f"{name} is declared destructive"
+            return said(ASK, Level.EXPLICIT, "destructive", why)
+        case SourcePolicy.DESTRUCTIVE:
+            why = f"{name} is not declared destructive"
+            return _unless_critical(facts, policy, "source", why)
+        case SourcePolicy.UNLESS_READ_ONLY if facts.read_only:
+            why = f"{name} is declared read-only"
+            return _unless_critical(facts, policy, "source", why)
+        case SourcePolicy.UNLESS_READ_ONLY:
+            why = f"{name} is not declared read-only"
+            return said(ASK, Level.EXPLICIT, "not_read_only", why)
+    return None
+
+
+def _listed(facts: Facts, policy: Policy) -> Verdict | None:
+    if policy.allowed is None:
+        return None
+    if facts.tool in policy.allowed.names:
+        return said(ALLOW, Level.EXPLICIT, "listed", f"{facts.tool} is in allowed_tools")
+    if policy.allowed.everything and facts.loaded:
+        return _unless_critical(facts, policy, "listed", "allowed_tools has `*`")
+    return None
+
+
+def _unless_critical(facts: Facts, policy: Policy, code: str, why: str) -> Verdict | None:
+    """An allow that names no tool is not meant for the worst of them."""
+    if facts.risk is ToolRisk.CRITICAL and facts.risk.reaches(policy.threshold):
+        return None
+    return said(ALLOW, Level.EXPLICIT, code, why)
+
+
+def _risky(facts: Facts, policy: Policy) -> Verdict | None:
+    if not facts.risk.reaches(policy.threshold):
+        return None
+    why = f"{facts.tool} is {facts.risk}; {policy.threshold} and above need a person"
+    return said(ASK, Level.RISK, "risk", why)
+
+
+def _assessed(facts: Facts) -> Verdict | None:
+    found = facts.assessment
+    if found is None:
+        return None
+    if not found.asks:
+        why = f"the classifier sees no risk in this call{_because(found.reason)}"
+        return said(ALLOW, Level.CLASSIFIER, "classifier", why)
+    code = "classifier_failed" if found.failed else "classifier"
+    what = "the classifier failed" if found.failed else "the classifier wants a person"
+    return said(ASK, Level.CLASSIFIER, code, what + _because(found.reason))
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _default(facts: Facts, policy: Policy) -> Verdict:
+    if policy.asks_by_default:
+        why = f"nothing allows {facts.tool}, and what nothing allows is asked about"
+        return said(ASK, Level.DEFAULT, "default_ask", why)
+    if facts.role in (Role.SHELL, Role.WRITES):
+        why = f"{facts.tool} asks unless something allows it"
+        return said(ASK, Level.DEFAULT, "builtin_asks", why)
+    if facts.source is not None and not _trusted_reader(facts, policy):
+        why = f"there is no rule for {facts.raw} of the source {facts.source}"
+        return said(ASK, Level.DEFAULT, "source_without_policy", why)
+    return said(ALLOW, Level.DEFAULT, "default", f"nothing asks for a person before {facts.tool}")
+
+
+def _trusted_reader(facts: Facts, policy: Policy) -> bool:
+    source = policy.sources.get(facts.source or "")
+    return source is not None and source.trusted and facts.read_only is True

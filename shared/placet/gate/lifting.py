@@ -1,0 +1,113 @@
+"""What turns an ask into an allow: a grant, trust, the safe list, an unattended run that says so."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placet.domain.grant import Grant
+from placet.gate.facts import Facts, Role
+from placet.gate.levels import judge
+from placet.gate.names import same_tool
+from placet.gate.policy import NOTHING, Policy
+from placet.gate.shell import judge_line
+from placet.gate.verdict import Decision, Level, Reason, Verdict, said
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What was allowed before, and still holds."""
+
+    grants: Sequence[Grant] = ()
+    trusted: Mapping[str, str] = field(default_factory=dict)
+    """Tools that the initiator trusts, each with the digest of its schema then."""
+
+
+def gate(facts: Facts, policy: Policy, standing: Standing = Standing()) -> Verdict | None:
+    """The verdict on one call; None while the classifier has to be asked first.
+
+    A pure function: the same facts give the same verdict. Nothing lifts a deny, or what is asked
+    about each time.
+    """
+    verdict = judge(facts, policy)
+    if verdict is None:
+        # What lifts the ask anyway need not be assessed.
+        assumed = said(Decision.ASK, Level.CLASSIFIER, "classifier", "not assessed")
+        return _lifted(assumed, facts, policy, standing)
+    if verdict.decision is not Decision.ASK:
+        return verdict
+    if verdict.every_time:
+        return _unattended_always(verdict, policy)
+    return _lifted(verdict, facts, policy, standing) or _unattended(verdict, policy)
+
+
+def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict | None:
+    if facts.role is Role.SHELL:
+        return _line(verdict, facts, policy, standing)
+    if grant := next((g for g in standing.grants if _holds(g, facts) and not g.keys), None):
+        return _allowed(verdict, "granted", _given(grant), (grant.id,))
+    if policy.trusts and standing.trusted.get(facts.tool) == facts.schema_digest:
+        return _allowed(verdict, "trusted", f"{facts.tool} is trusted for this person's runs")
+    if entry := policy.safe.tools.get(facts.tool):
+        return _allowed(verdict, "safe_list", f"{facts.tool} is on the safe list ({entry.source})")
+    return None
+
+
+def _line(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict | None:
+    """A line may run if each of its commands is safe or granted, or if it was granted as it is."""
+    held = [grant for grant in standing.grants if _holds(grant, facts)]
+    if whole := next((grant for grant in held if grant.exact), None):
+        return _allowed(verdict, "granted", _given(whole), (whole.id,))
+    by_key = {key: grant for grant in held for key in grant.keys}
+    safe = policy.safe if policy.isolated else NOTHING
+    found = judge_line(facts.line or "", safe, by_key.keys())
+    if found.decision is not Decision.ALLOW:
+        return None
+    used = dict.fromkeys(by_key[each.key].id for each in found.covered if each.entry is None)
+    code = "granted" if used else "safe_list"
+    return _allowed(verdict, code, found.reason.sentence, tuple(used))
+
+
+def _holds(grant: Grant, facts: Facts) -> bool:
+    """Whether a grant is of this very tool, still in its stage, and not of another call."""
+    return (
+        same_tool(grant.tool) == facts.tool
+        and grant.schema_digest == facts.schema_digest
+        and (grant.scope == "run" or grant.stage == facts.stage)
+        and grant.exact in ("", facts.digest)
+    )
+
+
+def _given(grant: Grant) -> str:
+    who = (grant.by.name or grant.by.id) if grant.by else "a person"
+    what = "exactly this call" if grant.exact else f"{grant.tool} with any arguments"
+    return f"{who} allowed {what} for this {grant.scope}"
+
+
+def _allowed(verdict: Verdict, code: str, sentence: str, grants: tuple[str, ...] = ()) -> Verdict:
+    return Verdict(
+        decision=Decision.ALLOW,
+        level=verdict.level,
+        reason=Reason(code=code, sentence=sentence),
+        lifted=verdict.reason,
+        grants=grants,
+    )
+
+
+def _unattended(verdict: Verdict, policy: Policy) -> Verdict:
+    match policy.unattended:
+        case Decision.ALLOW:
+            why = "nobody is there, and the operator lets such runs go on"
+            return _allowed(verdict, "unattended", why)
+        case Decision.DENY:
+            return _nobody(verdict)
+        case _:
+            return verdict
+
+
+def _unattended_always(verdict: Verdict, policy: Policy) -> Verdict:
+    """What is asked about each time is never allowed for want of a person."""
+    return _nobody(verdict) if policy.unattended is Decision.DENY else verdict
+
+
+def _nobody(verdict: Verdict) -> Verdict:
+    why = f"nobody is there to ask: {verdict.reason.sentence}"
+    return said(Decision.DENY, verdict.level, "unattended", why)

@@ -1,0 +1,77 @@
+"""What a prompt offers beyond this one time, in words that name it, and the grant that an answer gives."""
+
+from dataclasses import dataclass
+
+from placet.domain.answer import Outcome, Scope
+from placet.domain.grant import Grant
+from placet.domain.resolution import Resolution
+from placet.domain.risk import ToolRisk
+from placet.gate.facts import Facts, Role
+from placet.gate.shell import DEFAULTS, grants
+from placet.gate.verdict import Verdict
+from placet.ids import derived_id
+
+SHOWN = 3
+"""Keys that an option names; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What can be granted with a yes."""
+
+    scopes: tuple[Scope, ...] = ("once",)
+    keys: tuple[str, ...] = ()
+    """Of a shell line: the commands that a grant would name."""
+    exact: bool = False
+    """A grant covers these very arguments unless the answer says `named`."""
+    trustable: bool = False
+    """Whether the tool may be trusted: never one that asks each time, nor a shell."""
+    note: str = ""
+    """Why nothing can be granted, where nothing can."""
+
+    def options(self, tool: str) -> tuple[str, ...]:
+        """The choices in their order: the scopes, then deny. Each scoped one says what it grants."""
+        named = [f"Allow {self._what(tool)} for this {scope}" for scope in self.scopes[1:]]
+        return ("Allow once", *named, "Deny")
+
+    def _what(self, tool: str) -> str:
+        if self.exact:
+            return "exactly this call"
+        listed = ", ".join(f"`{key}` with any arguments" for key in self.keys[:SHOWN])
+        more = f", +{len(self.keys) - SHOWN} more" if len(self.keys) > SHOWN else ""
+        return f"{listed}{more}" if listed else f"{tool} with any arguments"
+
+
+def offer(facts: Facts, verdict: Verdict) -> Offer:
+    """What the prompt for this call offers."""
+    if verdict.every_time:
+        return Offer(note="this call is asked about each time; nothing can be granted")
+    if facts.role is not Role.SHELL:
+        exact = facts.risk.reaches(ToolRisk.HIGH)
+        return Offer(("once", "stage", "run"), exact=exact, trustable=True)
+    keys = grants(facts.line or "")
+    if keys is None:
+        return Offer(note="no command on this line can be granted; it will ask again")
+    outside = any(key.split(" ")[0] not in DEFAULTS for key in keys)
+    exact = outside or facts.risk.reaches(ToolRisk.HIGH)
+    return Offer(("once", "stage", "run"), keys, exact)
+
+
+def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | None:
+    """The grant that this answer gives: what the prompt offered, never more; None for a plain yes or a no."""
+    outcome: Outcome = resolution.outcome
+    if outcome.scope in (None, "once") or outcome.scope not in offered.scopes:
+        return None
+    exact = offered.exact if outcome.grant is None else outcome.grant == "exact"
+    return Grant(
+        id=derived_id("grt", resolution.input_id),
+        tool=facts.tool,
+        schema_digest=facts.schema_digest,
+        keys=() if exact else offered.keys,
+        exact=facts.digest if exact else "",
+        scope=outcome.scope,
+        stage=facts.stage,
+        by=resolution.by,
+        at=resolution.at,
+        input_id=resolution.input_id,
+    )

@@ -1,0 +1,150 @@
+"""What operator, agent and stage say about tools. The operator's word bounds the other two."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from placet.domain.risk import ToolRisk
+from placet.errors import DefinitionError
+from placet.gate.names import same_tool
+from placet.gate.shell import SHIPPED, SafeList
+from placet.gate.verdict import Decision
+
+W = TypeVar("W", bound=StrEnum)
+
+
+NOTHING = SafeList.of(())
+SAFE = SafeList.of((SHIPPED,))
+
+
+class SourcePolicy(StrEnum):
+    """What needs a person among the tools of one source."""
+
+    NEVER = "never"
+    ALWAYS = "always"
+    DESTRUCTIVE = "destructive"
+    """What the source annotates as destructive."""
+    UNLESS_READ_ONLY = "unless_read_only"
+    """Whatever the source does not declare read-only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The rules for one source of tools, such as an MCP server."""
+
+    policy: SourcePolicy | None = None
+    tools: Mapping[str, SourcePolicy] = field(default_factory=dict)
+    """By the raw name, as the source calls the tool."""
+    trusted: bool = False
+    """The operator's word: its read-only hints count."""
+
+    def about(self, raw: str) -> SourcePolicy | None:
+        """The rule for one tool."""
+        return self.tools.get(raw, self.policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer's words: the operator's, the agent's, a stage's or an ancestor's."""
+
+    tools: Mapping[str, Decision] = field(default_factory=dict)
+    threshold: ToolRisk | None = None
+    always_ask: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """`allowed_tools`: exact names, `*` for what the definition was loaded with, `!name` for never unasked."""
+
+    names: frozenset[str] = frozenset()
+    negated: frozenset[str] = frozenset()
+    everything: bool = False
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> "AllowList":
+        """Raises DefinitionError: one string instead of a list, or something that is no name."""
+        if isinstance(words, str):
+            raise DefinitionError(f"allowed_tools is the text {words!r}; use a list of names")
+        listed = list(words)
+        odd = [word for word in listed if not isinstance(word, str) or word in ("", "!", "!*")]
+        if odd:
+            raise DefinitionError(f"allowed_tools: {odd[0]!r} is no name, `*` or `!name`")
+        return cls(
+            frozenset(same_tool(w) for w in listed if w[0] != "!" and w != "*"),
+            frozenset(same_tool(w[1:]) for w in listed if w[0] == "!"),
+            "*" in listed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Everything that the gate goes by, besides the call and what was allowed before."""
+
+    operator: Layer = Layer()
+    agent: Layer = Layer()
+    stage: Layer = Layer()
+    ancestors: tuple[Layer, ...] = ()
+    allowed: AllowList | None = None
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    asks_by_default: bool = False
+    """An allow list, a classifier or `HumanInTheLoop` is configured: what nothing decides asks."""
+    classifies: bool = False
+    trusts: bool = False
+    safe: SafeList = SAFE
+    isolated: bool = True
+    """Whether the shell can't reach what is Placet's; otherwise the safe list is off."""
+    unattended: Decision | None = None
+    """Nobody is there: what becomes of an ask; None while somebody is."""
+
+    def __post_init__(self) -> None:
+        if self.allowed is not None:
+            object.__setattr__(self, "asks_by_default", True)
+
+    @property
+    def threshold(self) -> ToolRisk:
+        """The tier from which calls ask: the lowest that anybody with a say has named."""
+        own = self.stage.threshold or self.agent.threshold
+        bounds = [layer.threshold for layer in (self.operator, *self.ancestors)]
+        said = [each for each in (own, *bounds) if each is not None]
+        return min(said, key=lambda tier: tier.rank, default=ToolRisk.HIGH)
+
+    def denied_by(self, tool: str) -> str | None:
+        """The layer that denies a tool, if one does."""
+        layers = {"operator": self.operator, "agent": self.agent, "stage": self.stage}
+        named = [*layers.items(), *(("parent run", layer) for layer in self.ancestors)]
+        return next((n for n, layer in named if layer.tools.get(tool) is Decision.DENY), None)
+
+    def word_about(self, tool: str) -> Decision | None:
+        """`allow` or `ask`, if a layer names the tool: the stage's before the agent's, the operator's bounds it."""
+        own = self.stage.tools.get(tool, self.agent.tools.get(tool))
+        bound = self.operator.tools.get(tool)
+        said = {each for each in (own, bound) if each is not None}
+        return Decision.ASK if Decision.ASK in said else next(iter(said), None)
+
+    def asks_always(self, tool: str) -> str | None:
+        """The rule by which a tool asks before each call, if there is one."""
+        if self.allowed is not None and tool in self.allowed.negated:
+            return f"`!{tool}` in allowed_tools"
+        layers = (self.operator, *self.ancestors, self.agent, self.stage)
+        if any(tool in layer.always_ask for layer in layers):
+            return "always_ask"
+        return None
+
+
+def words(kind: type[W], given: Mapping[str, str], where: str) -> dict[str, W]:
+    """Policy words by tool.
+
+    Raises:
+        DefinitionError: a word that is none of this kind; names the place, the key and what is allowed.
+    """
+    return {same_tool(key): word(kind, value, f"{where}.{key}") for key, value in given.items()}
+
+
+def word(kind: type[W], value: object, where: str) -> W:
+    """One policy word. Raises DefinitionError as `words` does."""
+    try:
+        return kind(value)  # type: ignore[arg-type]
+    except ValueError:
+        allowed = ", ".join(kind)
+        raise DefinitionError(f"{where} = {value!r}: use one of {allowed}") from None
