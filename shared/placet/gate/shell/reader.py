@@ -11,7 +11,8 @@ def read(line: str) -> Line | Opaque:
     """The simple commands of a line, in order; `Opaque` for every line that is anything else.
 
     Never raises, and takes time in proportion to the line. Holds for
-    `bash --noprofile --norc -c LINE` in a clean environment, and for no other shell.
+    `bash --noprofile --norc -c LINE` and for no other shell, in an environment without `BASH_ENV`,
+    `BASHOPTS`, `SHELLOPTS`, `POSIXLY_CORRECT` and functions: these change how bash reads.
     """
     return limits(line) or _Reading(line).all()
 
