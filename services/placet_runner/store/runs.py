@@ -104,7 +104,7 @@ class StoredRuns:
         return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
     async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R8: keep an answer that can't be acted on here and now; wake the run once all are there, or it grants."""
+        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it grants."""
         input_id, value = resolution.input_id, resolution.model_dump(mode="json")
         others_settled = {
             "$eq": [

@@ -217,7 +217,7 @@ class Holder:
         return True
 
     async def _withdraw(self) -> bool:
-        """R17: a question is not asked any more if its tool is gone, or a grant covers its call. True: look again."""
+        """R17: take back what need not be asked: its tool is gone, or a grant covers it. True: look again."""
         grip = self.grip
         needless = gone_asks(self._open(), self.agent.toolbox)
         needless += covered_asks(self._open(), grip.state.calls)

@@ -62,7 +62,7 @@ async def assess(classifier: Classifier, model: Model, call: ToolCall) -> Assess
             return _read(await called(classifier, call.model_copy(deep=True)))
     except TimeoutError:
         return Assessment(asks=True, failed=True, reason=f"it took longer than {SECONDS:g} s")
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the author's code; a cancellation goes through
         return Assessment(asks=True, failed=True, reason=failure(error))
 
 

@@ -155,7 +155,7 @@ def read_response(
         if trustable and intervention.trusts(response):
             return True, True
         return intervention.approves(response), False
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the author's code; a cancellation goes through
         _log.warning("evaluator_failed", reason=failure(error))
         return False, False
 
@@ -164,11 +164,9 @@ async def ask_in_place(intervention: HumanInTheLoop, request: ApprovalRequest) -
     """The outcome of asking by the intervention's own means. What its callback raises goes through."""
     prompt = prompt_for(request.call, str(request.context.get("reason", "")))
     if intervention.ask == "stdio":
-        choices = "(y/n/t)" if request.trust else "(y/n)"
+        shown = f"{visible(prompt, keep_newlines=True)} {'(y/n/t)' if request.trust else '(y/n)'} "
         async with _TERMINAL:
-            response: Any = await asyncio.to_thread(
-                input, f"{visible(prompt, keep_newlines=True)} {choices} "
-            )
+            response: Any = await asyncio.to_thread(input, shown)
     else:
         response = await called(cast("AskCallback", intervention.ask), prompt)
     if response is None:

@@ -77,7 +77,7 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
     if call is None:
         return
     yield from _evaluated(agent, call, resolution)
-    given = [*_grant(call, resolution), *_trust(agent, call, resolution)]
+    given: list[Entry] = [*_grant(call, resolution), *_trust(agent, call, resolution)]
     yield from given
     if given:
         for waiting in list(state.calls.values()):

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,11 @@ def read_operator(path: Path) -> Operator:
         found = tomllib.loads(path.read_text()) if path.exists() else {}
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} can't be read: {error}") from error
+    if odd := sorted(
+        k for k, v in found.items() if isinstance(v, dict) and k not in Tables.model_fields
+    ):
+        known = ", ".join(Tables.model_fields)
+        raise SettingsError(f"{path}: there is no [{odd[0]}]; the tables are {known}")
     mine = {key: value for key, value in found.items() if key in Tables.model_fields}
     try:
         tables = Tables.model_validate(mine)
@@ -134,7 +140,7 @@ def read_operator(path: Path) -> Operator:
 
 def _check_words(path: Path, tables: Tables) -> None:
     limits = tables.limits.approval_required_risk
-    checks: list[tuple[str, str, type[Any]]] = [
+    checks: list[tuple[str, str, type[StrEnum]]] = [
         (f"tool_permissions.{key}", value, Decision)
         for key, value in tables.tool_permissions.items()
     ]
@@ -153,14 +159,17 @@ def _problem(path: Path, error: Mapping[str, Any]) -> str:
     where = ".".join(map(str, error["loc"]))
     if error["type"] != "extra_forbidden":
         return f"{path}: {where}: {error['msg']}"
-    model: Any = Tables
-    for part in error["loc"][:-1]:
-        if isinstance(model, type) and part in getattr(model, "model_fields", {}):
-            model = model.model_fields[part].annotation
-        else:
-            model = next(iter(getattr(model, "__args__", ())[1:]), model)
-    allowed = ", ".join(getattr(model, "model_fields", {}))
-    return f"{path}: there is no {where}; use one of {allowed}"
+    table = _TABLES.get(error["loc"][0], Tables) if len(error["loc"]) > 1 else Tables
+    return f"{path}: there is no {where}; use one of {', '.join(table.model_fields)}"
+
+
+_TABLES: Mapping[Any, type[_Table]] = {
+    "safe_commands": SafeCommands,
+    "agent_safe_commands": SafeCommands,
+    "limits": Limits,
+    "sources": SourceTable,
+    "shell": ShellTable,
+}
 
 
 def _safe(source: SafeSource, table: SafeCommands, file: str) -> SafeLayer:

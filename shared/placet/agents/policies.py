@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placet.agents.interventions import HumanInTheLoop
+from placet.agents.operator import Operator
 from placet.errors import DefinitionError
 from placet.gate import AllowList, Decision, Layer, Policy, Source, SourcePolicy
 from placet.gate.names import same_tool
@@ -41,10 +42,21 @@ def policy_of(agent: "Agent") -> Policy:
         asks_by_default=intervention is not None or bool(agent.judge),
         classifies=bool(agent.judge),
         trusts=intervention is not None and intervention.enable_trust,
+        isolated=not operator.tables.shell.unsandboxed,
         safe=SafeList.of(
             [*operator.safe_layers(agent.name), _blueprint(agent, where)],
             allow_blueprint=operator.allows_blueprint(agent.name),
         ),
+    )
+
+
+def policy_for(operator: Operator, name: str = "") -> Policy:
+    """What the operator alone says, about a definition of this name that says nothing."""
+    return Policy(
+        operator=operator.layer,
+        sources=operator.bounding({}),
+        safe=SafeList.of(operator.safe_layers(name)),
+        isolated=not operator.tables.shell.unsandboxed,
     )
 
 

@@ -112,7 +112,7 @@ def tool(
 ) -> Callable[[Function], Tool]: ...
 
 
-def tool(
+def tool(  # noqa: PLR0913 - what an author may say of a tool
     function: Function | None = None,
     /,
     *,

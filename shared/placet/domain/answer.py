@@ -105,16 +105,20 @@ def _approval(request: ApprovalRequest, content: Any) -> Outcome:
         if content is None:
             raise _unfit("anything but null")
         return _answered(content)
-    if isinstance(content, str) and request.accepts == "words":
-        return _worded(request, content)
-    if content is True:
-        return _approved()
-    if content is False:
-        return _denied()
-    if isinstance(content, int):
-        return _chosen(request, content)
-    if not isinstance(content, dict):
-        raise _unfit('true, false or {"decision": "approved" | "denied" | "skipped", ...}')
+    match content:
+        case bool():
+            return _approved() if content else _denied()
+        case int():
+            return _chosen(request, content)
+        case str() if request.accepts == "words":
+            return _worded(request, content)
+        case dict():
+            return _decided(request, content)
+        case _:
+            raise _unfit('true, false or {"decision": "approved" | "denied" | "skipped", ...}')
+
+
+def _decided(request: ApprovalRequest, content: dict[str, Any]) -> Outcome:
     unknown = sorted(set(content) - {"decision", "scope", "grant", "args", "reason"})
     if unknown:
         raise _unfit("decision, scope, grant, args, reason", *(f"/{key}" for key in unknown))
@@ -166,7 +170,8 @@ def _worded(request: ApprovalRequest, content: str) -> Outcome:
             return _approved(trust=True)
         case "n" | "no":
             return _denied()
-    raise _unfit("y, yes, t, trust, n or no" if request.trust else "y, yes, n or no")
+        case _:
+            raise _unfit("y, yes, t, trust, n or no" if request.trust else "y, yes, n or no")
 
 
 def _chosen(request: ApprovalRequest, index: int) -> Outcome:

@@ -61,7 +61,8 @@ def _explicit(facts: Facts, policy: Policy) -> Verdict | None:
         case Decision.ALLOW:
             why = f"tool_permissions allows {facts.tool}"
             return said(ALLOW, Level.EXPLICIT, "permission", why)
-    return _by_source(facts, policy) or _listed(facts, policy)
+        case _:
+            return _by_source(facts, policy) or _listed(facts, policy)
 
 
 def _by_source(facts: Facts, policy: Policy) -> Verdict | None:
@@ -82,7 +83,8 @@ def _by_source(facts: Facts, policy: Policy) -> Verdict | None:
         case SourcePolicy.UNLESS_READ_ONLY:
             why = f"{name} is not declared read-only"
             return said(ASK, Level.EXPLICIT, "not_read_only", why)
-    return None
+        case _:
+            return None
 
 
 def _listed(facts: Facts, policy: Policy) -> Verdict | None:

@@ -31,15 +31,17 @@ def gate(facts: Facts, policy: Policy, standing: Standing = Standing()) -> Verdi
     if verdict is None:
         # What lifts the ask anyway need not be assessed.
         assumed = said(Decision.ASK, Level.CLASSIFIER, "classifier", "not assessed")
-        return _lifted(assumed, facts, policy, standing)
+        lifted = _lifted(assumed, facts, policy, standing)
+        return lifted if lifted.decision is Decision.ALLOW else None
     if verdict.decision is not Decision.ASK:
         return verdict
     if verdict.every_time:
         return _unattended_always(verdict, policy)
-    return _lifted(verdict, facts, policy, standing) or _unattended(verdict, policy)
+    return _unattended(_lifted(verdict, facts, policy, standing), policy)
 
 
-def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict | None:
+def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict:
+    """The verdict that allows it, or the one that asks."""
     if facts.role is Role.SHELL:
         return _line(verdict, facts, policy, standing)
     if grant := next((g for g in standing.grants if _holds(g, facts) and not g.keys), None):
@@ -48,10 +50,10 @@ def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) 
         return _allowed(verdict, "trusted", f"{facts.tool} is trusted for this person's runs")
     if entry := policy.safe.tools.get(facts.tool):
         return _allowed(verdict, "safe_list", f"{facts.tool} is on the safe list ({entry.source})")
-    return None
+    return verdict
 
 
-def _line(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict | None:
+def _line(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict:
     """A line may run if each of its commands is safe or granted, or if it was granted as it is."""
     held = [grant for grant in standing.grants if _holds(grant, facts)]
     if whole := next((grant for grant in held if grant.exact), None):
@@ -60,10 +62,18 @@ def _line(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) ->
     safe = policy.safe if policy.isolated else NOTHING
     found = judge_line(facts.line or "", safe, by_key.keys())
     if found.decision is not Decision.ALLOW:
-        return None
+        return _saying(verdict, found.reason)
     used = dict.fromkeys(by_key[each.key].id for each in found.covered if each.entry is None)
     code = "granted" if used else "safe_list"
     return _allowed(verdict, code, found.reason.sentence, tuple(used))
+
+
+def _saying(verdict: Verdict, why: Reason) -> Verdict:
+    """The ask, with what of the line nothing covers."""
+    own = verdict.reason
+    code = why.code if own.code == "builtin_asks" else own.code
+    reason = Reason(code=code, sentence=f"{own.sentence}; {why.sentence}")
+    return verdict.model_copy(update={"reason": reason})
 
 
 def _holds(grant: Grant, facts: Facts) -> bool:
@@ -93,6 +103,8 @@ def _allowed(verdict: Verdict, code: str, sentence: str, grants: tuple[str, ...]
 
 
 def _unattended(verdict: Verdict, policy: Policy) -> Verdict:
+    if verdict.decision is Decision.ALLOW:
+        return verdict
     match policy.unattended:
         case Decision.ALLOW:
             why = "nobody is there, and the operator lets such runs go on"

@@ -55,7 +55,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """`allowed_tools`: exact names, `*` for what the definition was loaded with, `!name` for never unasked."""
+    """`allowed_tools`: exact names, `*` for what was loaded, `!name` for never unasked."""
 
     names: frozenset[str] = frozenset()
     negated: frozenset[str] = frozenset()
@@ -63,11 +63,11 @@ class AllowList:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "AllowList":
-        """Raises DefinitionError: one string instead of a list, or something that is no name."""
+        """Raises DefinitionError: one string instead of a list, or an empty name."""
         if isinstance(words, str):
             raise DefinitionError(f"allowed_tools is the text {words!r}; use a list of names")
         listed = list(words)
-        odd = [word for word in listed if not isinstance(word, str) or word in ("", "!", "!*")]
+        odd = [word for word in listed if word in ("", "!", "!*")]
         if odd:
             raise DefinitionError(f"allowed_tools: {odd[0]!r} is no name, `*` or `!name`")
         return cls(
@@ -116,7 +116,7 @@ class Policy:
         return next((n for n, layer in named if layer.tools.get(tool) is Decision.DENY), None)
 
     def word_about(self, tool: str) -> Decision | None:
-        """`allow` or `ask`, if a layer names the tool: the stage's before the agent's, the operator's bounds it."""
+        """What a layer says of a tool: the stage's before the agent's, and the operator's bounds it."""
         own = self.stage.tools.get(tool, self.agent.tools.get(tool))
         bound = self.operator.tools.get(tool)
         said = {each for each in (own, bound) if each is not None}

@@ -123,12 +123,8 @@ class State:
                 call = self.calls[entry.call_id]
                 call.verdict, call.risk = entry.verdict, entry.risk
                 call.schema_digest, call.facts = entry.schema_digest, entry.facts
-            case GrantGiven():
-                self.grants.append(entry.grant)
-            case GrantRevoked():
-                self.grants = [grant for grant in self.grants if grant.id != entry.grant_id]
-            case TrustGiven():
-                self.trusted[entry.tool] = entry.schema_digest
+            case GrantGiven() | GrantRevoked() | TrustGiven():
+                self._allow(entry)
             case AnswerJudged():
                 self._judge(entry)
             case InputOpened():
@@ -172,6 +168,15 @@ class State:
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
                     ask.resolution = entry.resolution
+
+    def _allow(self, entry: GrantGiven | GrantRevoked | TrustGiven) -> None:
+        match entry:
+            case GrantGiven():
+                self.grants.append(entry.grant)
+            case GrantRevoked():
+                self.grants = [grant for grant in self.grants if grant.id != entry.grant_id]
+            case TrustGiven():
+                self.trusted[entry.tool] = entry.schema_digest
 
     def _judge(self, entry: AnswerJudged) -> None:
         for call in self.calls.values():

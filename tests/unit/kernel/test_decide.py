@@ -12,7 +12,7 @@ from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCa
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Decision, Facts, Policy, Reason, Verdict, judge
+from placet.gate import Decision, Facts, Layer, Policy, Reason, Verdict, gate
 from placet.kernel import (
     Act,
     CallModel,
@@ -353,8 +353,8 @@ def test_a_run_that_must_fail_lets_what_runs_end_first() -> None:
 def test_the_gate_asks_exactly_for_what_reaches_the_threshold_or_says_so_itself(
     risk: ToolRisk, threshold: ToolRisk, needs: bool
 ) -> None:
-    verdict = judge(
-        Facts(tool="t", risk=risk, needs_approval=needs), Policy(approval_required_risk=threshold)
+    verdict = gate(
+        Facts(tool="t", risk=risk, needs_approval=needs), Policy(agent=Layer(threshold=threshold))
     )
     expected = needs or list(ToolRisk).index(risk) >= list(ToolRisk).index(threshold)
     assert (verdict.decision is Decision.ASK) is expected
@@ -363,7 +363,8 @@ def test_the_gate_asks_exactly_for_what_reaches_the_threshold_or_says_so_itself(
 
 
 def test_a_condition_that_raises_asks() -> None:
-    verdict = judge(Facts(tool="t", condition_failed="KeyError: 'x'"), Policy())
+    verdict = gate(Facts(tool="t", condition_failed="KeyError: 'x'"), Policy())
+    assert verdict is not None
     assert verdict.decision is Decision.ASK
 
 
