@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from placet.agents.builtins import BUILTINS
 from placet.agents.handlers import Approver, InteractionHandler
@@ -14,6 +14,7 @@ from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
+from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
@@ -148,7 +149,7 @@ class Agent:
         return self.interventions[0] if self.interventions else None
 
     @property
-    def accepts(self) -> Literal["decision", "words", "anything"]:
+    def accepts(self) -> Accepts:
         """What an approval may be answered with."""
         intervention = self.human_in_the_loop
         if intervention is None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import (
     ConfirmRequest,
     FormRequest,
@@ -15,6 +14,7 @@ from placet.domain.interaction import (
     MultipleChoiceRequest,
     UrlRequest,
 )
+from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ToolError
 from placet.kernel.state import Ask, answered

@@ -12,13 +12,14 @@ from placet.agents.handlers import Approver, InteractionHandler, decide_with
 from placet.agents.interventions import ask_in_place
 from placet.agents.judging import follow_up, judge_call
 from placet.clock import Clock, SystemClock
-from placet.domain.answer import Action, Outcome, reduce
+from placet.domain.answer import Action, reduce
 from placet.domain.interaction import (
     ApprovalDecision,
     ApprovalRequest,
     InputState,
     InteractionRequest,
 )
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ModelError

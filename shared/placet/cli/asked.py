@@ -50,14 +50,14 @@ def ended(resolution: Resolution) -> Iterator[str]:
     if outcome.content is not None and outcome.decision is None:
         yield from _block(outcome.content, "answer: ")
     if outcome.scope not in (None, "once"):
-        yield f"scope: {outcome.scope} (recorded; it covers this call alone)"
+        yield f"granted for this {outcome.scope}"
     if outcome.reason:
         yield from _block(outcome.reason, "reason: ")
 
 
 def _choices(request: InteractionRequest) -> Iterator[str]:
     match request:
-        case MultipleChoiceRequest():
+        case MultipleChoiceRequest() | ApprovalRequest():
             yield from (f"{n}: {safe(option)}" for n, option in enumerate(request.options))
         case QuestionsRequest():
             for question in request.questions:

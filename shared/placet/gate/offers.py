@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from placet.domain.answer import Outcome, Scope
 from placet.domain.grant import Grant
+from placet.domain.outcome import Outcome, Scope
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.gate.facts import Facts, Role

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.interaction import (
+    Accepts,
     ApprovalRequest,
     Audience,
     Request,
@@ -33,7 +34,7 @@ class Asker:
     approvers: tuple[str, ...] = ()
     user_message: str = ""
     expires_in: timedelta | None = None
-    accepts: Literal["decision", "words", "anything"] = "decision"
+    accepts: Accepts = "decision"
     """What an approval may be answered with."""
     trusts: bool = False
     """Whether an answer may trust a tool."""

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import InputState
+from placet.domain.outcome import Outcome
 from placet.gate import Decision
 from placet.kernel.state import Ask, CallState, State, answered
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn

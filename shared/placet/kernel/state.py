@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from placet.domain.answer import Outcome
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.gate import Facts, Standing, Verdict

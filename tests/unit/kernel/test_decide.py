@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
@@ -356,6 +356,7 @@ def test_the_gate_asks_exactly_for_what_reaches_the_threshold_or_says_so_itself(
     verdict = gate(
         Facts(tool="t", risk=risk, needs_approval=needs), Policy(agent=Layer(threshold=threshold))
     )
+    assert verdict is not None
     expected = needs or list(ToolRisk).index(risk) >= list(ToolRisk).index(threshold)
     assert (verdict.decision is Decision.ASK) is expected
     assert verdict.reason.code
