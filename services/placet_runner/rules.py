@@ -1,5 +1,6 @@
 """What the runner decides without looking at a clock or a server."""
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from placet.domain.base import DEFAULT_NAMESPACE
+from placet.domain.grant import GivenGrant, Grant
 from placet.domain.interaction import Kind, Request, RequestAdapter
 from placet.domain.resolution import Input, Resolution
 from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
@@ -64,6 +66,7 @@ def new_run(
         "waiting": [],
         "inbox": [message.model_dump(mode="json")],
         "seen": [message.id],
+        "revoked": [],
         "outbox": [start],
         "due": now,
         "order": f"{now.isoformat(timespec='milliseconds')}|{run_id}",
@@ -192,6 +195,31 @@ def covered_asks(waiting: Sequence[Document], calls: Mapping[str, CallState]) ->
         and (call := calls.get(entry["call"])) is not None
         and call.verdict is not None
         and call.verdict.decision is Decision.ALLOW
+    ]
+
+
+def standing_of(revoked: Sequence[Document], grants: Sequence[Grant]) -> list[Grant]:
+    """Those of the taken-back grants that the run still goes by."""
+    ids = {each["id"] for each in revoked}
+    return [grant for grant in grants if grant.id in ids]
+
+
+def grants_of(history: Sequence[Document], revoked: Sequence[Document]) -> list[GivenGrant]:
+    """The grants of a run as people see them, in the order in which they were given."""
+    uses: Counter[str] = Counter()
+    for entry in history:
+        if entry["type"] == "call.judged":
+            uses.update(set(entry["verdict"].get("grants", ())))
+    taken = {each["id"]: each for each in revoked}
+    given = [entry["grant"] for entry in history if entry["type"] == "grant.given"]
+    return [
+        GivenGrant(
+            **grant,
+            uses=uses[grant["id"]],
+            revoked_at=taken.get(grant["id"], {}).get("at"),
+            revoked_by=taken.get(grant["id"], {}).get("by"),
+        )
+        for grant in given
     ]
 
 

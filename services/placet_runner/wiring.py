@@ -3,6 +3,7 @@
 import socket
 
 from placet.agents.loading import Loaded, load_agents
+from placet.agents.operator import read_operator
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -10,10 +11,10 @@ from placet.process import logs
 from placet.process.consuming import measured
 from placet.process.outbox import Relay
 from placet.process.platform import Platform, Service
-from placet.process.settings import load
+from placet.process.settings import config_file, load
 from placet.store.clock import DatabaseClock
 from placet.store.port import Index
-from placet_runner.api import router
+from placet_runner.api import grants_router, router
 from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsumers
 from placet_runner.jobs import SweepJob
 from placet_runner.metrics import RunnerMetrics
@@ -21,6 +22,7 @@ from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
+from placet_runner.usecases.grants import Grants
 from placet_runner.usecases.grip import Hand
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
@@ -55,7 +57,7 @@ class Runner:
         self.runs = StoredRuns(collection, database.collection("journal"), lease=settings.lease)
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
-        self.loaded = loaded or load_agents(settings.agents)
+        self.loaded = loaded or load_agents(settings.agents, read_operator(config_file()))
         self._clock = DatabaseClock(platform.clock, database)
         hand = Hand(
             runs=self.runs,
@@ -87,7 +89,10 @@ class Runner:
         """The runner as the process runs it."""
         return Service(
             name=NAME,
-            routers=(router(self.talk, self._watch, lambda: self.loaded.problems),),
+            routers=(
+                router(self.talk, self._watch, lambda: self.loaded.problems),
+                grants_router(Grants(self.runs, self._clock)),
+            ),
             start=self.start,
             stop=self.stop,
             ready=self.ready,

@@ -227,6 +227,19 @@ class StoredRuns:
             },
         )
 
+    async def revoke(self, run_id: str, grant_id: str, by: str, at: datetime) -> Image | None:
+        """R21: take a grant back, once; the holder, if there is one, looks before it parks or ends."""
+        taken = {"id": grant_id, "by": by, "at": at}
+        known = {"$ifNull": ["$revoked", []]}  # a run of an earlier release has none
+        return await self._update(
+            run_id,
+            {"status": {"$in": LIVE}, "revoked.id": {"$ne": grant_id}},
+            {
+                "revoked": {"$concatArrays": [known, literal([taken])]},
+                "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}]},
+            },
+        )
+
     async def note_closed(self, run_id: str, resolution: Resolution) -> Image | None:
         """R19: how a question of an ended run ended; nothing else changes."""
         value = resolution.model_dump(mode="json")

@@ -20,6 +20,7 @@ from placet.kernel import Act, CallModel, Ended, Entry, Fail, Finish, Judge, Wai
 from placet.kernel.asking import Asker, approval, own_ask, review
 from placet.kernel.decide import superseded
 from placet.kernel.journal import (
+    GrantRevoked,
     InputResolved,
     MessageReceived,
     RunCompleted,
@@ -41,6 +42,7 @@ from placet_runner.rules import (
     covered_asks,
     event_entry,
     gone_asks,
+    standing_of,
     supersedable,
 )
 from placet_runner.usecases.grip import Grip, Proposal, Row
@@ -166,7 +168,9 @@ class Holder:
                     self._close([result])
 
     def _absorb(self) -> None:
-        """Settled questions of the image, once each (R10 writes them)."""
+        """Grants that were taken back, and settled questions, once each (R10 writes them)."""
+        for grant in standing_of(self.grip.image.revoked, self.grip.state.grants):
+            self.grip.note(GrantRevoked(grant_id=grant.id))
         for entry in self.grip.image.settled:
             resolution = _resolution(entry)
             if resolution and entry["id"] not in self.grip.used_inputs:

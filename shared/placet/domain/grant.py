@@ -25,3 +25,12 @@ class Grant(Value):
     at: datetime
     input_id: str
     """The question whose answer gave it."""
+
+
+class GivenGrant(Grant):
+    """A grant as people see it."""
+
+    uses: int = 0
+    """Calls that ran because of it."""
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None

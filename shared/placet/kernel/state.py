@@ -77,6 +77,16 @@ class CallState:
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
 
+    def lose(self, grant_id: str) -> None:
+        """A grant is gone: a call that it covers, and that has not started, is judged again."""
+        if (
+            self.verdict
+            and grant_id in self.verdict.grants
+            and not self.attempt
+            and not self.result
+        ):
+            self.verdict = None
+
     @property
     def open_ask(self) -> Ask | None:
         """The question it waits for."""
@@ -175,6 +185,8 @@ class State:
                 self.grants.append(entry.grant)
             case GrantRevoked():
                 self.grants = [grant for grant in self.grants if grant.id != entry.grant_id]
+                for call in self.calls.values():
+                    call.lose(entry.grant_id)
             case TrustGiven():
                 self.trusted[entry.tool] = entry.schema_digest
 
