@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.grant import GivenGrant, Grant
-from placet.domain.interaction import Kind, Request, RequestAdapter
+from placet.domain.interaction import InputState, Kind, Request, RequestAdapter
 from placet.domain.resolution import Input, Resolution
 from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
 from placet.gate import Decision
@@ -221,6 +221,15 @@ def grants_of(history: Sequence[Document], revoked: Sequence[Document]) -> list[
         )
         for grant in given
     ]
+
+
+def stirs(resolution: Resolution) -> bool:
+    """Whether somebody must look at the run although other questions are open.
+
+    A grant may cover their calls; and what was taken back may be a call that a grant covers.
+    """
+    outcome = resolution.outcome
+    return outcome.scope not in (None, "once") or outcome.state is InputState.WITHDRAWN
 
 
 def is_for(resolution: Resolution, waiting: Document) -> bool:

@@ -11,7 +11,7 @@ from placet.kernel import Entry, write_entry
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
 from placet_runner.ports import NOTHING, Document, Image, Step
-from placet_runner.rules import CHUNK, command_entry
+from placet_runner.rules import CHUNK, command_entry, stirs
 from placet_runner.store.changes import (
     CLOSE_AGAIN,
     PARKED,
@@ -104,7 +104,7 @@ class StoredRuns:
         return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
     async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it grants."""
+        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it stirs."""
         input_id, value = resolution.input_id, resolution.model_dump(mode="json")
         others_settled = {
             "$eq": [
@@ -119,9 +119,7 @@ class StoredRuns:
                 0,
             ]
         }
-        # A grant may cover other calls that wait: somebody must look at them.
-        grants = resolution.outcome.scope not in (None, "once")
-        settles: Expression = True if grants else others_settled
+        settles: Expression = True if stirs(resolution) else others_settled
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,
