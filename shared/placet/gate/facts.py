@@ -1,10 +1,13 @@
 """What is known about one call when it is judged. All of it is recorded, nothing is looked up."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from placet.domain.base import Value
 from placet.domain.risk import ToolRisk
+from placet.gate.names import same_tool
 
 
 class Role(StrEnum):
@@ -31,7 +34,7 @@ class Assessment(Value):
 class Facts(Value):
     """One call."""
 
-    tool: str
+    tool: Annotated[str, AfterValidator(same_tool)]
     """The name that rules go by."""
     role: Role = Role.PLAIN
     risk: ToolRisk = ToolRisk.SAFE

@@ -1,11 +1,17 @@
 """The six levels: the first signal that speaks decides, and a deny of any layer always wins."""
 
+import re
+
 from placet.domain.risk import ToolRisk
 from placet.gate.facts import Facts, Role
 from placet.gate.policy import Policy, SourcePolicy
+from placet.gate.shell import Opaque, read
 from placet.gate.verdict import Decision, Level, Verdict, said
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+WRITES = "write_file"
+
+_HARMLESS = re.compile(r"[0-9]?(?:>&[0-9-]|&?>>?[ \t]*/dev/null)(?=[\s;|&<>()]|\Z)")
 
 
 def judge(facts: Facts, policy: Policy) -> Verdict | None:
@@ -22,10 +28,23 @@ def judge(facts: Facts, policy: Policy) -> Verdict | None:
 
 
 def _denied(facts: Facts, policy: Policy) -> Verdict | None:
-    layer = policy.denied_by(facts.tool)
-    if layer is None:
-        return None
-    return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
+    if layer := policy.denied_by(facts.tool):
+        return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
+    if _writes(facts, policy) and (layer := policy.denied_by(WRITES)):
+        why = f"the {layer} denies {WRITES}, and this line has a redirect that may write"
+        return said(DENY, Level.DENY, "writes", why)
+    return None
+
+
+def _writes(facts: Facts, policy: Policy) -> bool:
+    """Whether this is a shell line to which the words about `write_file` apply, if there are any.
+
+    A line that can't be read and that redirects anything may write.
+    """
+    if facts.role is not Role.SHELL or not policy.speaks_of(WRITES):
+        return False
+    line = facts.line or ""
+    return isinstance(read(line), Opaque) and ">" in _HARMLESS.sub("", line)
 
 
 def _always(facts: Facts, policy: Policy) -> Verdict | None:
@@ -33,9 +52,11 @@ def _always(facts: Facts, policy: Policy) -> Verdict | None:
         why = f"the tool's own condition failed: {facts.condition_failed}"
         return said(ASK, Level.ALWAYS, "condition_failed", why)
     if rule := policy.asks_always(facts.tool):
-        return said(
-            ASK, Level.ALWAYS, "always_ask", f"{facts.tool} is asked about each time: {rule}"
-        )
+        why = f"{facts.tool} is asked about each time: {rule}"
+        return said(ASK, Level.ALWAYS, "always_ask", why)
+    if _writes(facts, policy) and (rule := policy.asks_always(WRITES)):
+        why = f"a redirect that may write is asked about each time: {rule}"
+        return said(ASK, Level.ALWAYS, "writes", why)
     if facts.role in (Role.ASKS, Role.DELEGATES):
         return None
     if facts.needs_approval:
@@ -54,6 +75,9 @@ def _source(facts: Facts, policy: Policy) -> SourcePolicy | None:
 
 
 def _explicit(facts: Facts, policy: Policy) -> Verdict | None:
+    if _writes(facts, policy) and policy.word_about(WRITES) is ASK:
+        why = f"tool_permissions says that {WRITES} asks, and this line may write"
+        return said(ASK, Level.EXPLICIT, "writes", why)
     match policy.word_about(facts.tool):
         case Decision.ASK:
             why = f"tool_permissions says that {facts.tool} asks"
@@ -70,16 +94,16 @@ def _by_source(facts: Facts, policy: Policy) -> Verdict | None:
     name = f"{facts.raw} of {facts.source}"
     match rule:
         case SourcePolicy.NEVER:
-            return _unless_critical(facts, policy, "source", f"{facts.source} needs nobody")
+            return _unless_critical(facts, "source", f"{facts.source} needs nobody")
         case SourcePolicy.DESTRUCTIVE if facts.destructive:
             why = f"{name} is declared destructive"
             return said(ASK, Level.EXPLICIT, "destructive", why)
         case SourcePolicy.DESTRUCTIVE:
             why = f"{name} is not declared destructive"
-            return _unless_critical(facts, policy, "source", why)
-        case SourcePolicy.UNLESS_READ_ONLY if facts.read_only:
+            return _unless_critical(facts, "source", why)
+        case SourcePolicy.UNLESS_READ_ONLY if _only_reads(facts):
             why = f"{name} is declared read-only"
-            return _unless_critical(facts, policy, "source", why)
+            return _unless_critical(facts, "source", why)
         case SourcePolicy.UNLESS_READ_ONLY:
             why = f"{name} is not declared read-only"
             return said(ASK, Level.EXPLICIT, "not_read_only", why)
@@ -93,13 +117,18 @@ def _listed(facts: Facts, policy: Policy) -> Verdict | None:
     if facts.tool in policy.allowed.names:
         return said(ALLOW, Level.EXPLICIT, "listed", f"{facts.tool} is in allowed_tools")
     if policy.allowed.everything and facts.loaded:
-        return _unless_critical(facts, policy, "listed", "allowed_tools has `*`")
+        return _unless_critical(facts, "listed", "allowed_tools has `*`")
     return None
 
 
-def _unless_critical(facts: Facts, policy: Policy, code: str, why: str) -> Verdict | None:
+def _only_reads(facts: Facts) -> bool:
+    """Whether a tool is declared read-only; one that is declared destructive as well is not believed."""
+    return facts.read_only is True and not facts.destructive
+
+
+def _unless_critical(facts: Facts, code: str, why: str) -> Verdict | None:
     """An allow that names no tool is not meant for the worst of them."""
-    if facts.risk is ToolRisk.CRITICAL and facts.risk.reaches(policy.threshold):
+    if facts.risk is ToolRisk.CRITICAL:
         return None
     return said(ALLOW, Level.EXPLICIT, code, why)
 
@@ -142,4 +171,4 @@ def _default(facts: Facts, policy: Policy) -> Verdict:
 
 def _trusted_reader(facts: Facts, policy: Policy) -> bool:
     source = policy.sources.get(facts.source or "")
-    return source is not None and source.trusted and facts.read_only is True
+    return source is not None and source.trusted and _only_reads(facts)

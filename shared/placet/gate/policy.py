@@ -109,6 +109,11 @@ class Policy:
         said = [each for each in (own, *bounds) if each is not None]
         return min(said, key=lambda tier: tier.rank, default=ToolRisk.HIGH)
 
+    def speaks_of(self, tool: str) -> bool:
+        """Whether a permission or an always-ask rule names a tool."""
+        layers = (self.operator, self.agent, self.stage, *self.ancestors)
+        return bool(self.asks_always(tool)) or any(tool in layer.tools for layer in layers)
+
     def denied_by(self, tool: str) -> str | None:
         """The layer that denies a tool, if one does."""
         layers = {"operator": self.operator, "agent": self.agent, "stage": self.stage}
