@@ -5,6 +5,7 @@ from typing import Literal
 
 from placet.domain.base import Value
 from placet.domain.person import Person
+from placet.domain.risk import ToolRisk
 
 
 class Grant(Value):
@@ -18,6 +19,8 @@ class Grant(Value):
     """A shell tool: the commands it names, such as `git status`. Empty: the tool, with any arguments."""
     exact: str = ""
     """The digest of the only call that it covers; empty: any arguments."""
+    risk: ToolRisk = ToolRisk.SAFE
+    """The tier of the call that it was given for; a call of a higher one asks."""
     scope: Literal["stage", "run"]
     stage: str = "main"
     """Where it was given: a grant of scope `stage` holds until another stage comes between."""

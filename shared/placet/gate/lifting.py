@@ -49,7 +49,9 @@ def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) 
     if policy.trusts and standing.trusted.get(facts.tool) == facts.schema_digest:
         return _allowed(verdict, "trusted", f"{facts.tool} is trusted for this person's runs")
     if entry := policy.safe.tools.get(facts.tool):
-        return _allowed(verdict, "safe_list", f"{facts.tool} is on the safe list ({entry.source})")
+        return _allowed(
+            verdict, "safe_list", f"{facts.tool} is on the safe list ({entry.file or entry.source})"
+        )
     return verdict
 
 
@@ -77,10 +79,11 @@ def _saying(verdict: Verdict, why: Reason) -> Verdict:
 
 
 def _holds(grant: Grant, facts: Facts) -> bool:
-    """Whether a grant is of this very tool, still in its stage, and not of another call."""
+    """Whether a grant is of this very tool, in its stage, of no lesser risk and not of another call."""
     return (
         same_tool(grant.tool) == facts.tool
         and grant.schema_digest == facts.schema_digest
+        and grant.risk.reaches(facts.risk)
         and (grant.scope == "run" or grant.stage == facts.stage)
         and grant.exact in ("", facts.digest)
     )
