@@ -1,11 +1,15 @@
 """What a prompt offers beyond this one time, in words that name it, and the grant that an answer gives."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from placet.domain.grant import Grant
+from placet.domain.interaction import ApprovalDecision
 from placet.domain.outcome import Outcome, Scope
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
+from placet.domain.visible import visible
 from placet.gate.facts import Facts, Role
 from placet.gate.shell import DEFAULTS, grants
 from placet.gate.verdict import Verdict
@@ -13,6 +17,25 @@ from placet.ids import derived_id
 
 SHOWN = 3
 """Keys that an option names; the rest is counted."""
+LONGEST = 120
+"""Characters that a question shows of an argument."""
+
+_TELLS: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("bash", "shell"), ("command", "to run")),
+    **dict.fromkeys(("read_file", "write_file", "edit_file"), ("path", "on")),
+}
+"""By tool: the argument that tells most, and the words before it."""
+
+
+def question(tool: str, args: Mapping[str, Any]) -> str:
+    """What a person is asked about a call: the tool, and where one argument tells most, its first line."""
+    argument, before = _TELLS.get(tool, ("", ""))
+    told = args.get(argument)
+    if not isinstance(told, str) or not told.strip():
+        return f"Allow {tool} to run?"
+    first, *more = told.strip().splitlines()
+    shown = visible(first if len(first) <= LONGEST else f"{first[: LONGEST - 1]}…")
+    return f"Allow {tool} {before} `{shown}{' …' if more else ''}`?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +55,7 @@ class Offer:
     def options(self, tool: str) -> tuple[str, ...]:
         """The choices in their order: the scopes, then deny. Each scoped one says what it grants."""
         named = [f"Allow {self._what(tool)} for this {scope}" for scope in self.scopes[1:]]
-        return ("Allow once", *named, "Deny")
+        return (f"Allow once ({self.note})" if self.note else "Allow once", *named, "Deny")
 
     def _what(self, tool: str) -> str:
         if self.exact:
@@ -60,7 +83,8 @@ def offer(facts: Facts, verdict: Verdict) -> Offer:
 def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | None:
     """The grant that this answer gives: what the prompt offered, never more; None for a plain yes or a no."""
     outcome: Outcome = resolution.outcome
-    if outcome.scope in (None, "once") or outcome.scope not in offered.scopes:
+    approved = outcome.decision is ApprovalDecision.APPROVED
+    if not approved or outcome.scope in (None, "once") or outcome.scope not in offered.scopes:
         return None
     exact = offered.exact if outcome.grant is None else outcome.grant == "exact"
     return Grant(
@@ -69,6 +93,7 @@ def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | Non
         schema_digest=facts.schema_digest,
         keys=() if exact else offered.keys,
         exact=facts.digest if exact else "",
+        risk=facts.risk,
         scope=outcome.scope,
         stage=facts.stage,
         by=resolution.by,

@@ -12,7 +12,7 @@ from placet.domain.interaction import (
     Request,
     ReviewRequest,
 )
-from placet.gate import Offer, offer
+from placet.gate import Offer, offer, question
 from placet.ids import derived_id
 from placet.kernel.journal import InputOpened
 from placet.kernel.state import CallState
@@ -76,7 +76,7 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         exact=offered.exact,
         accepts=asker.accepts,
         trust=asker.trusts and offered.trustable,
-        message=f"Allow {call.call.tool} to run?",
+        message=question(call.call.tool, call.call.args),
         **asker.fields(call, "approval", now),
     ).with_digest()
 
