@@ -1,6 +1,7 @@
 """A scripted model: no intelligence at all, for tests and demos, and named so."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from placet.agents.models import Conversation
 from placet.domain.interaction import ToolCall
@@ -26,10 +27,11 @@ def says(text: str) -> ModelReply:
     return ModelReply(text=text)
 
 
-def calls(*wanted: tuple[str, dict[str, object]], text: str = "") -> ModelReply:
+def calls(*wanted: tuple[str, Mapping[str, Any]], text: str = "") -> ModelReply:
     """A reply that makes these calls, each a tool's name and its arguments."""
     made = tuple(
-        ToolCall(id=f"call_{n}", tool=name, args=args) for n, (name, args) in enumerate(wanted)
+        ToolCall(id=f"call_{n}", tool=name, args=dict(args))
+        for n, (name, args) in enumerate(wanted)
     )
     return ModelReply(text=text, calls=made)
 
