@@ -18,7 +18,7 @@ from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
-from placet.gate.names import look_alikes
+from placet.gate.names import NAME, look_alikes
 from placet.kernel.decide import ToolFacts
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Agent:
         instructions: what the model is told first.
         model: `provider:name`, such as `openai:gpt-5`, or anything with a `reply`.
         tools: made by the `tool` decorator.
-        approval_required_risk: calls at this tier and above need a person.
+        approval_required_risk: calls at this tier and above need a person; `high` unless the
+            operator says otherwise.
         builtins: names of builtin tools to offer, such as `ask_user_text`.
         human_input: who may answer, and for how long a question stands.
         max_steps: model calls allowed in one run.
@@ -74,7 +75,7 @@ class Agent:
     instructions: str = ""
     model: str | Model = ""
     tools: Sequence[Tool] = ()
-    approval_required_risk: ToolRisk = ToolRisk.HIGH
+    approval_required_risk: ToolRisk | None = None
     builtins: Sequence[str] = ()
     human_input: HumanInput = field(default_factory=HumanInput)
     max_steps: int = 50
@@ -101,7 +102,8 @@ class Agent:
         if self.name.startswith("agt_"):
             raise DefinitionError(f"agent name {self.name!r}: agt_ is for ids")
         try:
-            self.approval_required_risk = ToolRisk(self.approval_required_risk)
+            if self.approval_required_risk is not None:
+                self.approval_required_risk = ToolRisk(self.approval_required_risk)
         except ValueError:
             words = ", ".join(ToolRisk)
             raise DefinitionError(
@@ -192,6 +194,11 @@ def _by_name(agent: str, tools: Iterable[Tool]) -> Mapping[str, Tool]:
     for each in tools:
         if not isinstance(each, Tool):
             raise DefinitionError(f"agent {agent}: {each!r} is no tool; decorate it with @tool")
+        if not NAME.match(each.name):
+            raise DefinitionError(
+                f"agent {agent}: the name of the tool {each.name!r} is not made of letters, digits and "
+                "_ . : / @ -, at most 200"
+            )
         if each.name in named:
             raise DefinitionError(f"agent {agent}: two tools are called {each.name!r}")
         named[each.name] = each

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from placet.agents.agent import Agent
 from placet.agents.operator import Operator
+from placet.agents.policies import unmatched
 from placet.errors import DefinitionError
 from placet.ids import derived_id
 
@@ -34,6 +35,7 @@ def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loa
             _collect(loaded, source, _module(source), bounds)
         except DefinitionError as error:
             loaded.problems.append(str(error))
+    loaded.problems += unmatched(bounds, loaded.agents.values())
     return loaded
 
 

@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from placet.domain.risk import ToolRisk
-from placet.errors import SettingsError
+from placet.errors import DefinitionError, SettingsError
 from placet.gate import Decision, Layer, Source, SourcePolicy
 from placet.gate.names import same_tool
+from placet.gate.policy import word, words
 from placet.gate.shell import SHIPPED
 from placet.gate.shell import Layer as SafeLayer
 from placet.gate.shell import Source as SafeSource
@@ -31,14 +31,20 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class SafeCommands(_Table):
-    """`[safe_commands]`, or `[agent_safe_commands.NAME]`, where `defaults` has no place."""
+class AgentSafeCommands(_Table):
+    """`[agent_safe_commands.NAME]`."""
 
-    defaults: bool = True
     tools: list[str] = []
     shell: list[str] = []
     allow_blueprint: bool = False
     """Whether the list that a definition brings along counts."""
+
+
+class SafeCommands(AgentSafeCommands):
+    """`[safe_commands]`."""
+
+    defaults: bool = True
+    """Whether the shipped list counts."""
 
 
 class Limits(_Table):
@@ -67,7 +73,7 @@ class Tables(_Table):
 
     tool_permissions: dict[str, str] = {}
     safe_commands: SafeCommands = SafeCommands()
-    agent_safe_commands: dict[str, SafeCommands] = {}
+    agent_safe_commands: dict[str, AgentSafeCommands] = {}
     limits: Limits = Limits()
     sources: dict[str, SourceTable] = {}
     shell: ShellTable = ShellTable()
@@ -86,7 +92,7 @@ class Operator:
         limits = self.tables.limits
         tier = limits.approval_required_risk
         return Layer(
-            {same_tool(k): Decision(v) for k, v in self.tables.tool_permissions.items()},
+            words(Decision, self.tables.tool_permissions, "tool_permissions"),
             ToolRisk(tier) if tier is not None else None,
             frozenset(same_tool(name) for name in limits.always_ask),
         )
@@ -121,12 +127,10 @@ def read_operator(path: Path) -> Operator:
             and what is allowed.
     """
     try:
-        found = tomllib.loads(path.read_text()) if path.exists() else {}
+        found = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} can't be read: {error}") from error
-    if odd := sorted(
-        k for k, v in found.items() if isinstance(v, dict) and k not in Tables.model_fields
-    ):
+    if odd := sorted(key for key, value in found.items() if _unknown_table(key, value)):
         known = ", ".join(Tables.model_fields)
         raise SettingsError(f"{path}: there is no [{odd[0]}]; the tables are {known}")
     mine = {key: value for key, value in found.items() if key in Tables.model_fields}
@@ -138,21 +142,24 @@ def read_operator(path: Path) -> Operator:
     return Operator(tables, str(path))
 
 
+def _unknown_table(key: str, value: Any) -> bool:
+    tables = value if isinstance(value, list) else [value]
+    return key not in Tables.model_fields and any(isinstance(each, dict) for each in tables)
+
+
 def _check_words(path: Path, tables: Tables) -> None:
-    limits = tables.limits.approval_required_risk
-    checks: list[tuple[str, str, type[StrEnum]]] = [
-        (f"tool_permissions.{key}", value, Decision)
-        for key, value in tables.tool_permissions.items()
-    ]
-    checks += [("limits.approval_required_risk", limits, ToolRisk)] if limits is not None else []
-    for name, source in tables.sources.items():
-        rules = {f"tools.{raw}": value for raw, value in source.tools.items()}
-        rules |= {"policy": source.policy} if source.policy is not None else {}
-        checks += [(f"sources.{name}.{key}", value, SourcePolicy) for key, value in rules.items()]
-    for where, value, kind in checks:
-        if value not in list(kind):
-            allowed = ", ".join(kind)
-            raise SettingsError(f"{path}: {where} = {value!r}: use one of {allowed}")
+    limit = tables.limits.approval_required_risk
+    try:
+        words(Decision, tables.tool_permissions, f"{path}: tool_permissions")
+        if limit is not None:
+            word(ToolRisk, limit, f"{path}: limits.approval_required_risk")
+        for name, source in tables.sources.items():
+            if source.policy is not None:
+                word(SourcePolicy, source.policy, f"{path}: sources.{name}.policy")
+            for raw, rule in source.tools.items():
+                word(SourcePolicy, rule, f"{path}: sources.{name}.tools.{raw}")
+    except DefinitionError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _problem(path: Path, error: Mapping[str, Any]) -> str:
@@ -165,21 +172,21 @@ def _problem(path: Path, error: Mapping[str, Any]) -> str:
 
 _TABLES: Mapping[Any, type[_Table]] = {
     "safe_commands": SafeCommands,
-    "agent_safe_commands": SafeCommands,
+    "agent_safe_commands": AgentSafeCommands,
     "limits": Limits,
     "sources": SourceTable,
     "shell": ShellTable,
 }
 
 
-def _safe(source: SafeSource, table: SafeCommands, file: str) -> SafeLayer:
+def _safe(source: SafeSource, table: AgentSafeCommands, file: str) -> SafeLayer:
     return SafeLayer(source, tuple(table.shell), tuple(table.tools), file)
 
 
 def _bounded(author: Source, table: SourceTable | None) -> Source:
     if table is None:
-        return author
-    tools = {raw: SourcePolicy(word) for raw, word in table.tools.items()}
+        return replace(author, trusted=False)
+    tools = {raw: SourcePolicy(rule) for raw, rule in table.tools.items()}
     policy = SourcePolicy(table.policy) if table.policy is not None else None
     stricter = {
         raw: _stricter(author.about(raw), tools.get(raw, policy)) for raw in {*author.tools, *tools}

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from placet.agents.builtins import BUILTINS
 from placet.agents.interventions import HumanInTheLoop
 from placet.agents.operator import Operator
 from placet.errors import DefinitionError
@@ -16,6 +17,7 @@ from placet.gate.shell import Source as SafeSource
 if TYPE_CHECKING:
     from placet.agents.agent import Agent
 
+_BUILTINS = frozenset({*BUILTINS, "bash", "read_file", "write_file", "edit_file", "delegate"})
 SourceRule = str | Mapping[str, Any] | Source
 
 
@@ -50,6 +52,32 @@ def policy_of(agent: "Agent") -> Policy:
     )
 
 
+def unmatched(operator: Operator, agents: Collection["Agent"]) -> Sequence[str]:
+    """What the operator says of tools, sources and definitions that these agents do not have.
+
+    It may be meant for others; or it is a typing error, and denies nothing.
+    """
+    tables = operator.tables
+    raw = _raw_names(agents)
+    tools = {same_tool(name) for agent in agents for name in agent.toolbox}
+    said: list[tuple[str, Iterable[str], Collection[str]]] = [
+        ("tool_permissions", map(same_tool, tables.tool_permissions), tools | _BUILTINS),
+        ("limits.always_ask", map(same_tool, tables.limits.always_ask), tools | _BUILTINS),
+        ("sources", tables.sources, raw),
+        ("agent_safe_commands", tables.agent_safe_commands, {agent.name for agent in agents}),
+    ]
+    said += [
+        (f"sources.{name}.tools", tables.sources[name].tools, raw[name])
+        for name in sorted(set(tables.sources) & set(raw))
+    ]
+    return [
+        f"{operator.file}: {rule} names {name!r}, which no definition has that is loaded"
+        for rule, named, known in said
+        for name in named
+        if name not in known
+    ]
+
+
 def policy_for(operator: Operator, name: str = "") -> Policy:
     """What the operator alone says, about a definition of this name that says nothing."""
     return Policy(
@@ -72,44 +100,69 @@ def _allowed(agent: "Agent", where: str) -> AllowList | None:
     return interventions[0].listed if interventions else own
 
 
-def _check_names(where: str, rule: str, named: Iterable[str], known: Collection[str]) -> None:
+def _check_names(
+    where: str, rule: str, named: Iterable[str], known: Collection[str], kind: str = "tools"
+) -> None:
     unknown = sorted(set(named) - set(known))
     if unknown:
         listed = ", ".join(sorted(known)) or "none"
-        raise DefinitionError(f"{where}: {rule} names {unknown[0]!r}; its tools are {listed}")
+        raise DefinitionError(f"{where}: {rule} names {unknown[0]!r}; its {kind} are {listed}")
 
 
 def _sources(agent: "Agent", where: str) -> Mapping[str, Source]:
-    raw: dict[str, set[str]] = {}
-    for tool in agent.toolbox.values():
-        raw.setdefault(tool.source or "", set()).add(tool.raw)
+    if not isinstance(agent.sources, Mapping):
+        raise DefinitionError(f"{where}: sources is {agent.sources!r}; use a table by source")
+    raw = _raw_names([agent])
+    _check_names(where, "sources", agent.sources, raw, "sources")
     found: dict[str, Source] = {}
     for name, rule in agent.sources.items():
         source = source_of(rule, f"{where}: sources.{name}")
-        _check_names(where, f"sources.{name}.tools", source.tools, raw.get(name, set()))
+        _check_names(where, f"sources.{name}.tools", source.tools, raw[name])
         found[name] = source
     return agent.operator.bounding(found)
+
+
+def _raw_names(agents: Iterable["Agent"]) -> Mapping[str, Collection[str]]:
+    """What each source calls its tools."""
+    raw: dict[str, set[str]] = {}
+    for tool in (tool for agent in agents for tool in agent.toolbox.values()):
+        if tool.source:
+            raw.setdefault(tool.source, set()).add(tool.raw)
+    return raw
 
 
 def source_of(rule: SourceRule, where: str) -> Source:
     """The rules for one source, from a word or a table. Raises DefinitionError."""
     if isinstance(rule, Source):
         return rule
-    if isinstance(rule, str):
+    if not isinstance(rule, Mapping):
         return Source(word(SourcePolicy, rule, where))
     if odd := sorted(set(rule) - {"policy", "tools"}):
         raise DefinitionError(f"{where}.{odd[0]}: use policy and tools")
     given = rule.get("policy")
     policy = None if given is None else word(SourcePolicy, given, f"{where}.policy")
+    listed = rule.get("tools", {})
+    if not isinstance(listed, Mapping):
+        raise DefinitionError(f"{where}.tools is {listed!r}; use a table of policies by tool")
     tools = {
-        raw: word(SourcePolicy, value, f"{where}.tools.{raw}")
-        for raw, value in rule.get("tools", {}).items()
+        raw: word(SourcePolicy, value, f"{where}.tools.{raw}") for raw, value in listed.items()
     }
     return Source(policy, tools)
 
 
 def _blueprint(agent: "Agent", where: str) -> SafeLayer:
-    if odd := sorted(set(agent.safe_commands) - {"shell", "tools"}):
+    given: Any = agent.safe_commands
+    if not isinstance(given, Mapping):
+        raise DefinitionError(
+            f"{where}: safe_commands is {given!r}; use a table of shell and tools"
+        )
+    if odd := sorted(set(given) - {"shell", "tools"}):
         raise DefinitionError(f"{where}: safe_commands.{odd[0]}: use shell and tools")
-    listed = {kind: tuple(agent.safe_commands.get(kind, ())) for kind in ("shell", "tools")}
-    return SafeLayer(SafeSource.BLUEPRINT, listed["shell"], listed["tools"], where)
+    for kind, entries in given.items():
+        listed = isinstance(entries, Sequence) and not isinstance(entries, str)
+        if not listed or not all(isinstance(entry, str) for entry in entries):
+            raise DefinitionError(
+                f"{where}: safe_commands.{kind} is {entries!r}; use a list of texts"
+            )
+    shell, tools = (tuple(given.get(kind, ())) for kind in ("shell", "tools"))
+    return SafeLayer(SafeSource.BLUEPRINT, shell, tools, where)

@@ -1,9 +1,12 @@
 """Names of tools: one spelling each, so that no rule misses the tool that it means."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
 SHELL = "bash"
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,199}\Z")
+"""A tool's name. Nothing in it is invisible or passes for something else, and no rule's sign begins it."""
 _ALIASES: Mapping[str, str] = {"shell": SHELL}
 
 

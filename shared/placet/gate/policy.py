@@ -63,11 +63,13 @@ class AllowList:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "AllowList":
-        """Raises DefinitionError: one string instead of a list, or an empty name."""
+        """Raises DefinitionError: one string or anything else that is no list, or no name in it."""
         if isinstance(words, str):
             raise DefinitionError(f"allowed_tools is the text {words!r}; use a list of names")
+        if not isinstance(words, Iterable):
+            raise DefinitionError(f"allowed_tools is {words!r}; use a list of names")
         listed = list(words)
-        odd = [word for word in listed if word in ("", "!", "!*")]
+        odd = [word for word in listed if not isinstance(word, str) or word in ("", "!", "!*")]
         if odd:
             raise DefinitionError(f"allowed_tools: {odd[0]!r} is no name, `*` or `!name`")
         return cls(
@@ -141,9 +143,17 @@ def words(kind: type[W], given: Mapping[str, str], where: str) -> dict[str, W]:
     """Policy words by tool.
 
     Raises:
-        DefinitionError: a word that is none of this kind; names the place, the key and what is allowed.
+        DefinitionError: a word that is none of this kind, no table, or one tool by both of its names;
+            says the place, the key and what is allowed.
     """
-    return {same_tool(key): word(kind, value, f"{where}.{key}") for key, value in given.items()}
+    if not isinstance(given, Mapping):
+        raise DefinitionError(f"{where} is {given!r}; use a table of {', '.join(kind)} by tool")
+    found: dict[str, W] = {}
+    for key, value in given.items():
+        if same_tool(key) in found:
+            raise DefinitionError(f"{where}: bash and shell are one tool; say it once")
+        found[same_tool(key)] = word(kind, value, f"{where}.{key}")
+    return found
 
 
 def word(kind: type[W], value: object, where: str) -> W:

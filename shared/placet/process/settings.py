@@ -90,8 +90,16 @@ class Settings(BaseSettings):
 
 
 def config_file() -> Path:
-    """The configuration file: PLACET_CONFIG, else placet.toml in the working folder."""
-    return Path(os.environ.get("PLACET_CONFIG", "placet.toml"))
+    """The configuration file: PLACET_CONFIG, else placet.toml in the working folder.
+
+    Raises:
+        SettingsError: PLACET_CONFIG names a file that is not there, and rules that are not read
+            would deny nothing.
+    """
+    named = os.environ.get("PLACET_CONFIG")
+    if named and not Path(named).exists():
+        raise SettingsError(f"PLACET_CONFIG names {named}, and there is no such file")
+    return Path(named or "placet.toml")
 
 
 def load(cls: type[S], **overrides: Any) -> S:
