@@ -161,9 +161,10 @@ class Agent:
 
     @property
     def judge(self) -> Classifier:
-        """The classifier in force."""
+        """The classifier in force; None where there is none."""
         intervention = self.human_in_the_loop
-        return self.classifier or (intervention.classifier if intervention else None)
+        said = (self.classifier, intervention.classifier if intervention else None)
+        return next((each for each in said if each is not None and each is not False), None)
 
     async def run(
         self,
@@ -183,8 +184,8 @@ class Agent:
         return await run_in_process(
             self,
             message,
-            approver=approval_handler or self.approval_handler,
-            asker=interaction_handler or self.interaction_handler,
+            approver=self.approval_handler if approval_handler is None else approval_handler,
+            asker=self.interaction_handler if interaction_handler is None else interaction_handler,
             user=user,
         )
 

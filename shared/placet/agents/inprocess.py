@@ -139,7 +139,7 @@ class _Run:
                 self.note(ToolFinished(result=result))
 
     async def answer(self, request: InteractionRequest) -> Outcome:
-        content = await self.questions.ask(request) if self.questions else None
+        content = None if self.questions is None else await self.questions.ask(request)
         if content is None:
             return Outcome(state=InputState.CANCELLED)
         try:

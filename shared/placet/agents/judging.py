@@ -160,7 +160,7 @@ def _facts(tool: Tool, call: ToolCall) -> Facts | None:
         if ours_to_pass_on(error):
             raise
         failed = f"{type(error).__name__}: {said(error)}"[:500]  # what raises asks
-    if risk not in list(ToolRisk):
+    if not isinstance(risk, str) or risk not in list(ToolRisk):
         return None
     line = call.args.get("command")
     return Facts(

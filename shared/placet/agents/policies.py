@@ -41,8 +41,8 @@ def policy_of(agent: "Agent") -> Policy:
         agent=Layer(permissions, agent.approval_required_risk),
         allowed=allowed,
         sources=_sources(agent, where),
-        asks_by_default=intervention is not None or bool(agent.judge),
-        classifies=bool(agent.judge),
+        asks_by_default=intervention is not None or agent.judge is not None,
+        classifies=agent.judge is not None,
         trusts=intervention is not None and intervention.enable_trust,
         isolated=not operator.tables.shell.unsandboxed,
         safe=SafeList.of(

@@ -140,13 +140,18 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
         timeout: of one execution.
 
     Raises:
-        DefinitionError: a parameter without an annotation, or a tier that does not exist.
+        DefinitionError: a parameter without an annotation, a tier that does not exist, or
+            a `needs_approval` that is neither yes nor no nor a function.
     """
 
     def make(function: Function) -> Tool:
         raw: str = name or function.__name__
         label = exposed(source, raw)
         parameters, wants_context = _parameters(label, function)
+        if not isinstance(needs_approval, bool) and not callable(needs_approval):
+            raise DefinitionError(
+                f"tool {label}: needs_approval is {needs_approval!r}; use True, False or a function"
+            )
         return Tool(
             name=label,
             description=inspect.cleandoc(function.__doc__ or ""),

@@ -64,10 +64,13 @@ class Asker:
 
 
 def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
-    """May this call run, and what may be granted with a yes?"""
+    """May this call run, and what may be granted with a yes?
+
+    It has a copy of the call: what a handler does to the one it is shown is not what runs.
+    """
     offered = offer(call.facts, call.verdict) if call.facts and call.verdict else Offer()
     return ApprovalRequest(
-        call=call.call,
+        call=call.call.model_copy(deep=True),
         risk=call.risk,
         schema_digest=call.schema_digest,
         scopes=offered.scopes,
