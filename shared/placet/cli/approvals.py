@@ -1,7 +1,6 @@
 """`placet approvals`: what may run without a person, and why a line asks."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,14 +18,26 @@ from placet.cli.runs import Json
 from placet.cli.tables import Column, print_table
 from placet.domain.grant import Grant
 from placet.errors import Invalid, NotFound
-from placet.gate import Facts, Policy, Role, Standing, gate
+from placet.gate import Facts, Policy, Reason, Role, Standing, gate
 from placet.gate.names import SHELL
-from placet.gate.shell import SHIPPED, Layer, SafeList, Source, grants
-from placet.process.settings import config_file
+from placet.gate.shell import SHIPPED, Caution, Layer, SafeList, Source, grants
+from placet.process.settings import Names, Settings, config_file, load
 
 COLUMNS = (Column("ENTRY"), Column("FROM"), Column("FILE", 8))
 
 approvals = App(name="approvals", help="What runs without a person, and why something asks.")
+
+LEFT_OPEN = Reason(
+    code="classifier", sentence="nothing but the classifier decides this, when it is called"
+)
+_WANTED = '{"line": "...", "safe": ["..."], "granted": ["..."]}'
+
+
+class _Agents(Settings):
+    """Where the runner finds its agents."""
+
+    agents: Names = ("placet.agents.ops",)
+
 
 Agent = Annotated[str | None, Parameter(help="As this definition of PLACET_AGENTS is gated.")]
 
@@ -35,9 +46,15 @@ Agent = Annotated[str | None, Parameter(help="As this definition of PLACET_AGENT
 def safe_(*, agent: Agent = None, json: Json = False) -> int:
     """List what is on the safe list, and which file put it there."""
     policy = _policy(agent)
-    for caution in policy.safe.cautions:
-        notes.print(f"[yellow]{safe(caution.text)}[/]: {safe(caution.sentence)}")
-    rows = policy.safe.effective()
+    listed = policy.safe
+    _tell(listed.cautions)
+    if listed.inert:
+        keys = ", ".join(safe(entry.key) for entry in listed.inert)
+        notes.print(f"[yellow]not in effect until allow_blueprint = true:[/] {keys}")
+    if not policy.isolated:
+        notes.print("[yellow]the list is off for the shell:[/] \\[shell] unsandboxed = true")
+        listed = replace(listed, shell={})
+    rows = listed.effective()
     if json:
         print_json([{"key": r.key, "source": r.source, "file": r.file} for r in rows])
         return Exit.OK
@@ -50,11 +67,15 @@ def explain(
     line: Annotated[str | None, Parameter(help="A shell line.")] = None,
     *,
     agent: Agent = None,
-    safe: Annotated[tuple[str, ...], Parameter(help="Count this entry as safe too.")] = (),
+    safe: Annotated[
+        tuple[str, ...], Parameter(negative=(), help="Count this entry as safe too.")
+    ] = (),
     no_defaults: Annotated[
         bool, Parameter(negative=(), help="Without the list that is shipped.")
     ] = False,
-    granted: Annotated[tuple[str, ...], Parameter(help="Count this key as granted.")] = (),
+    granted: Annotated[
+        tuple[str, ...], Parameter(negative=(), help="Count this key as granted.")
+    ] = (),
     batch: Annotated[
         Path | None,
         Parameter(help='JSON lines of {"line", "safe", "granted"}; one result a line.'),
@@ -65,13 +86,15 @@ def explain(
     if (line is None) == (batch is None):
         raise Invalid("give one LINE, or --batch FILE")
     if batch is not None:
+        if agent or safe or granted or no_defaults:
+            raise Invalid("--batch FILE goes alone: each of its lines says its own list and grants")
         for result in _batch(batch):
             print_json(result)
         return Exit.OK
     policy = _policy(agent)
-    layers = [Layer(Source.CONFIG, safe, file="--safe")]
+    added = SafeList.of([Layer(Source.CONFIG, safe, file="--safe")])
+    _tell(each for each in added.cautions if each.skipped)
     held = _listed(policy.safe, without_defaults=no_defaults)
-    added = SafeList.of(layers)
     policy = replace(policy, safe=replace(held, shell={**held.shell, **added.shell}))
     result = explained(line or "", policy, granted)
     if json:
@@ -88,11 +111,10 @@ def explained(line: str, policy: Policy, granted: Sequence[str] = ()) -> dict[st
         id="explained", tool=SHELL, keys=tuple(granted), scope="run", at=_NEVER, input_id=""
     )
     verdict = gate(facts, policy, Standing((given,) if granted else ()))
-    assert verdict is not None  # noqa: S101 - without a classifier nothing is left open
     keys = grants(line)
     return {
-        "decision": verdict.decision.value,
-        "reason": verdict.reason.model_dump(),
+        "decision": verdict.decision.value if verdict else "ask",
+        "reason": (verdict.reason if verdict else LEFT_OPEN).model_dump(),
         "grants": None if keys is None else list(keys),
     }
 
@@ -102,7 +124,7 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _batch(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        texts = path.read_text().splitlines()
+        texts = path.read_text("utf-8").split("\n")  # nothing else ends a line of JSON lines
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} can't be read: {error}") from error
     for number, text in enumerate(texts, 1):
@@ -113,28 +135,41 @@ def _batch(path: Path) -> Iterator[dict[str, Any]]:
 def _case(where: str, text: str) -> dict[str, Any]:
     try:
         case = orjson.loads(text)
-        line, listed, granted = case["line"], case.get("safe", ()), case.get("granted", ())
-        entries = tuple(entry for entry in listed if entry != "defaults")
-        layers = [SHIPPED] if "defaults" in listed else []
-        policy = Policy(safe=SafeList.of([*layers, Layer(Source.CONFIG, entries, file=where)]))
-        return explained(line, policy, tuple(granted))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Invalid(
-            f'{where}: wanted {{"line": ..., "safe": [...], "granted": [...]}}'
-        ) from error
+    except ValueError as error:
+        raise Invalid(f"{where}: no JSON: {error}; wanted {_WANTED}") from error
+    if not isinstance(case, dict) or not isinstance(case.get("line"), str):
+        raise Invalid(f"{where}: wanted {_WANTED}")
+    listed, granted = (_texts(where, case, key) for key in ("safe", "granted"))
+    entries = tuple(entry for entry in listed if entry != "defaults")
+    layers = [SHIPPED] if "defaults" in listed else []
+    policy = Policy(safe=SafeList.of([*layers, Layer(Source.CONFIG, entries, file=where)]))
+    return explained(case["line"], policy, granted)
+
+
+def _texts(where: str, case: dict[str, Any], key: str) -> tuple[str, ...]:
+    found = case.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise Invalid(f"{where}: {key} is no list of texts; wanted {_WANTED}")
+    return tuple(found)
 
 
 def _policy(agent: str | None) -> Policy:
     operator: Operator = read_operator(config_file())
     if agent is None:
         return policy_for(operator)
-    words = os.environ.get("PLACET_AGENTS", "placet.agents.ops").split(",")
-    loaded = load_agents((word.strip() for word in words if word.strip()), operator)
+    loaded = load_agents(load(_Agents).agents, operator)
+    for problem in loaded.problems:
+        notes.print(f"[yellow]{safe(problem)}[/]")
     found = loaded.agents.get(agent)
     if found is None:
         known = ", ".join(sorted(loaded.agents)) or "none"
         raise NotFound(f"no agent {agent!r}; PLACET_AGENTS has {known}")
     return found.policy
+
+
+def _tell(cautions: Iterable[Caution]) -> None:
+    for each in cautions:
+        notes.print(f"[yellow]{safe(each.file)}:[/] {safe(each.sentence)}")
 
 
 def _listed(listed: SafeList, *, without_defaults: bool) -> SafeList:

@@ -181,7 +181,7 @@ def test_nothing_that_allows_ever_lifts_a_deny_or_what_is_always_asked_about(
     call: Facts, policy: Policy, standing: Standing, chosen: set[str]
 ) -> None:
     before = gate(call, policy)
-    if before is None or not (before.level in (Level.DENY, Level.ALWAYS)):
+    if before is None or before.level not in (Level.DENY, Level.ALWAYS):
         return
     harmless = call.model_copy(update={"assessment": Assessment(asks=False)})
     for name in chosen:
