@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from benchmarks import embedded, idle, latency, takeover, throughput
+from benchmarks import embedded, gating, idle, latency, takeover, throughput
 from benchmarks.figures import Report, note
 from benchmarks.servers import Servers, servers
 from benchmarks.session import Options, Session, installation
@@ -16,7 +16,10 @@ from benchmarks.session import Options, Session, installation
 THROUGHPUT = ("cycles_per_s", "limit_per_s")
 LATENCY = ("decision_to_resume_ms", "answer_ms")
 IDLE = ("idle_bytes_per_run",)
-NAMES = (*THROUGHPUT, *LATENCY, *IDLE, "embedded_cycles_per_s", "dev_start_s", "takeover_s")
+PURE = ("gate_us",)
+"""What needs no server."""
+SERVED = (*THROUGHPUT, *LATENCY, *IDLE, "embedded_cycles_per_s", "dev_start_s", "takeover_s")
+NAMES = (*PURE, *SERVED)
 LIMITS = {"quick": 240.0, "default": 900.0, "full": 3600.0}
 """Seconds after which the rest is left out."""
 
@@ -110,11 +113,14 @@ def main() -> int:
     options, file, limit = parsed()
     report = Report(file)
     began = time.monotonic()
-    with servers() as place:
-        try:
-            asyncio.run(run(options, place, report, limit))
-        except asyncio.CancelledError:
-            report.problem("interrupted")
+    if options.wants(*PURE):
+        gating.measure(report, seconds=min(options.seconds, 5.0))
+    if options.wants(*SERVED):
+        with servers() as place:
+            try:
+                asyncio.run(run(options, place, report, limit))
+            except asyncio.CancelledError:
+                report.problem("interrupted")
     note(f"{len(report.figures)} figures in {time.monotonic() - began:.0f} s")
     return 1 if report.problems else 0
 

@@ -16,21 +16,22 @@ _HARMLESS = re.compile(r"[0-9]?(?:>&[0-9-]|&?>>?[ \t]*/dev/null)(?=[\s;|&<>()]|\
 
 def judge(facts: Facts, policy: Policy) -> Verdict | None:
     """The verdict before anything that was allowed earlier counts; None while the classifier is needed."""
-    if verdict := _denied(facts, policy) or _always(facts, policy):
+    writes = _writes(facts, policy)
+    if verdict := _denied(facts, policy, writes) or _always(facts, policy, writes):
         return verdict
     if facts.role in (Role.ASKS, Role.DELEGATES):
         return said(ALLOW, Level.DEFAULT, "builtin", f"{facts.tool} runs nothing by itself")
-    if verdict := _explicit(facts, policy) or _risky(facts, policy):
+    if verdict := _explicit(facts, policy, writes) or _risky(facts, policy):
         return verdict
     if policy.classifies:
         return _assessed(facts)
     return _default(facts, policy)
 
 
-def _denied(facts: Facts, policy: Policy) -> Verdict | None:
+def _denied(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
     if layer := policy.denied_by(facts.tool):
         return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
-    if _writes(facts, policy) and (layer := policy.denied_by(WRITES)):
+    if writes and (layer := policy.denied_by(WRITES)):
         why = f"the {layer} denies {WRITES}, and this line has a redirect that may write"
         return said(DENY, Level.DENY, "writes", why)
     return None
@@ -44,17 +45,17 @@ def _writes(facts: Facts, policy: Policy) -> bool:
     if facts.role is not Role.SHELL or not policy.speaks_of(WRITES):
         return False
     line = facts.line or ""
-    return isinstance(read(line), Opaque) and ">" in _HARMLESS.sub("", line)
+    return ">" in _HARMLESS.sub("", line) and isinstance(read(line), Opaque)
 
 
-def _always(facts: Facts, policy: Policy) -> Verdict | None:
+def _always(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
     if facts.condition_failed is not None:
         why = f"the tool's own condition failed: {facts.condition_failed}"
         return said(ASK, Level.ALWAYS, "condition_failed", why)
     if rule := policy.asks_always(facts.tool):
         why = f"{facts.tool} is asked about each time: {rule}"
         return said(ASK, Level.ALWAYS, "always_ask", why)
-    if _writes(facts, policy) and (rule := policy.asks_always(WRITES)):
+    if writes and (rule := policy.asks_always(WRITES)):
         why = f"a redirect that may write is asked about each time: {rule}"
         return said(ASK, Level.ALWAYS, "writes", why)
     if facts.role in (Role.ASKS, Role.DELEGATES):
@@ -74,8 +75,8 @@ def _source(facts: Facts, policy: Policy) -> SourcePolicy | None:
     return source.about(facts.raw)
 
 
-def _explicit(facts: Facts, policy: Policy) -> Verdict | None:
-    if _writes(facts, policy) and policy.word_about(WRITES) is ASK:
+def _explicit(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
+    if writes and policy.word_about(WRITES) is ASK:
         why = f"tool_permissions says that {WRITES} asks, and this line may write"
         return said(ASK, Level.EXPLICIT, "writes", why)
     match policy.word_about(facts.tool):
