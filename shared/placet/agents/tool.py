@@ -1,6 +1,5 @@
 """Tools: a function with a name, a JSON Schema and a risk."""
 
-import asyncio
 import inspect
 import typing
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from typing import Any, Literal, overload
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from placet.agents.authored import in_thread
 from placet.agents.context import Context
 from placet.domain.digest import digest_of
 from placet.domain.risk import ToolRisk
@@ -91,7 +91,7 @@ class Tool:
         positional = (context,) if self.wants_context else ()
         if inspect.iscoroutinefunction(self.function):
             return await self.function(*positional, **named)
-        return await asyncio.to_thread(self.function, *positional, **named)
+        return await in_thread(self.function, *positional, **named)
 
 
 @overload
