@@ -80,6 +80,8 @@ class TrustGiven(_Fact):
     schema_digest: str = ""
     input_id: str = ""
     """The question whose answer gave it; empty for what was trusted before."""
+    person: str | None = None
+    """Whose runs it holds for: whoever the run worked for when it was given."""
 
 
 class AnswerJudged(_Fact):

@@ -99,7 +99,13 @@ class State:
     grants: list[Grant] = field(default_factory=list)
     """What holds beyond one call, in the order in which it was given."""
     trusted: dict[str, str] = field(default_factory=dict)
-    """Tools that the initiator trusts, each with the digest of its schema then."""
+    """Tools that the speaker trusts, each with the digest of its schema then."""
+    initiator: str | None = None
+    """Who sent the first message."""
+    speaker: str | None = None
+    """Who the run works for now: whoever sent the last message, or else the initiator."""
+    heard: int = 0
+    """Messages so far."""
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
     end: RunCompleted | RunFailed | RunCancelled | None = None
@@ -116,7 +122,7 @@ class State:
             case RunStarted():
                 self.started = entry
             case MessageReceived():
-                self._hear(UserTurn(text=entry.text, sender=entry.sender))
+                self._hear(entry)
             case ModelReplied():
                 self._reply(entry)
             case CallJudged():
@@ -141,7 +147,14 @@ class State:
             case _:
                 assert_never(entry)
 
-    def _hear(self, turn: UserTurn) -> None:
+    def _hear(self, entry: MessageReceived) -> None:
+        """A message. From somebody else, it ends what was allowed to the one before."""
+        if self.heard == 0:
+            self.initiator = self.speaker = entry.sender
+        elif (speaker := entry.sender or self.initiator) != self.speaker:
+            self.speaker, self.grants, self.trusted = speaker, [], {}
+        self.heard += 1
+        turn = UserTurn(text=entry.text, sender=entry.sender)
         (self.unread if self.calls else self.turns).append(turn)
 
     def _reply(self, entry: ModelReplied) -> None:
