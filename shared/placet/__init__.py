@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from placet.agents.agent import Agent, HumanInput
     from placet.agents.context import Context
     from placet.agents.handlers import ApprovalHandler, CliApprovalHandler, InteractionHandler
+    from placet.agents.interventions import (
+        HumanInTheLoop,
+        HumanInTheLoopClassifier,
+        LLMClassifierConfig,
+        RiskVerdict,
+    )
     from placet.agents.models import Model
     from placet.agents.scripted import ScriptedModel
     from placet.agents.tool import Tool, tool
@@ -24,10 +30,14 @@ __all__ = [
     "ApprovalRequest",
     "CliApprovalHandler",
     "Context",
+    "HumanInTheLoop",
+    "HumanInTheLoopClassifier",
     "HumanInput",
     "InteractionHandler",
+    "LLMClassifierConfig",
     "Model",
     "PlacetError",
+    "RiskVerdict",
     "ScriptedModel",
     "Tool",
     "ToolError",
@@ -41,10 +51,14 @@ _MODULES = {
     "ApprovalRequest": "domain.interaction",
     "CliApprovalHandler": "agents.handlers",
     "Context": "agents.context",
+    "HumanInTheLoop": "agents.interventions",
+    "HumanInTheLoopClassifier": "agents.interventions",
     "HumanInput": "agents.agent",
     "InteractionHandler": "agents.handlers",
+    "LLMClassifierConfig": "agents.interventions",
     "Model": "agents.models",
     "PlacetError": "errors",
+    "RiskVerdict": "agents.interventions",
     "ScriptedModel": "agents.scripted",
     "Tool": "agents.tool",
     "ToolError": "errors",

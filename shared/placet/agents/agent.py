@@ -87,6 +87,10 @@ class Agent:
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     operator: Operator = field(default_factory=Operator, kw_only=True)
     """What the operator says; a runner sets it for every agent that it loads."""
+    trusted: dict[str | None, dict[str, str]] = field(
+        default_factory=dict, init=False, repr=False, kw_only=True
+    )
+    """What each user's runs in this process trust: tools, each with the digest of its schema then."""
 
     def __post_init__(self) -> None:
         if (
@@ -153,8 +157,8 @@ class Agent:
         intervention = self.human_in_the_loop
         if intervention is None:
             return "decision"
-        own = intervention.evaluate or intervention.evaluate_trust
-        return "anything" if own else "words"
+        own_trust = intervention.enable_trust and intervention.evaluate_trust
+        return "anything" if intervention.evaluate or own_trust else "words"
 
     @property
     def judge(self) -> Classifier:

@@ -35,6 +35,7 @@ from placet.kernel.journal import (
     RunStarted,
     ToolFinished,
     ToolStarted,
+    TrustGiven,
 )
 from placet.kernel.state import CallState, State
 
@@ -64,6 +65,15 @@ class _Run:
     def note(self, entry: Entry) -> None:
         self.state.apply(entry)
         self.result.journal.append(entry)
+        if isinstance(entry, TrustGiven):
+            self.agent.trusted.setdefault(entry.person, {})[entry.tool] = entry.schema_digest
+
+    def begin(self, message: MessageReceived) -> None:
+        self.note(RunStarted(instructions=self.agent.instructions))
+        if self.agent.policy.trusts:
+            for tool, digest in dict(self.agent.trusted.get(message.sender, {})).items():
+                self.note(TrustGiven(tool=tool, schema_digest=digest, person=message.sender))
+        self.note(message)
 
     async def go(self) -> None:
         while True:
@@ -122,7 +132,8 @@ class _Run:
                 state=InputState.DECLINED, decision=ApprovalDecision.DENIED, reason=reason
             )
         decision = await decide_with(self.approver, request)
-        return reduce(request, Action.ACCEPT, {"decision": decision.value})
+        typed = request.model_copy(update={"accepts": "decision"})  # no evaluator reads a decision
+        return reduce(typed, Action.ACCEPT, {"decision": decision.value})
 
     async def run_call(self, call: CallState) -> None:
         tool = self.agent.toolbox[call.call.tool]
@@ -190,7 +201,6 @@ async def run_in_process(
         clock=clock or SystemClock(),
         result=RunResult(id=run_id),
     )
-    run.note(RunStarted(instructions=agent.instructions))
-    run.note(MessageReceived(id=new_id("msg"), text=message, sender=user))
+    run.begin(MessageReceived(id=new_id("msg"), text=message, sender=user))
     await run.go()
     return run.result

@@ -76,8 +76,13 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
     call = next((c for c in state.calls.values() if _waited_for(c, resolution)), None)
     if call is None:
         return
-    yield from _evaluated(agent, call, resolution)
-    given: list[Entry] = [*_grant(call, resolution), *_trust(agent, call, resolution)]
+    trusts = resolution.outcome.trust
+    if (evaluated := _evaluated(agent, call, resolution)) is not None:
+        approves, trusts = evaluated
+        yield AnswerJudged(input_id=resolution.input_id, approves=approves)
+    given: list[Entry] = [*_grant(call, resolution)]
+    if trusts:
+        given += _trust(agent, call, resolution, state.speaker)
     yield from given
     if given:
         for waiting in list(state.calls.values()):
@@ -85,29 +90,27 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
                 yield judged
 
 
-def _evaluated(agent: Agent, call: CallState, resolution: Resolution) -> Iterator[AnswerJudged]:
-    """An answer that no rule of Placet's reads: only the evaluator's `True` approves."""
+def _evaluated(agent: Agent, call: CallState, resolution: Resolution) -> tuple[bool, bool] | None:
+    """Whether an answer that no rule of Placet's reads approves and trusts; None for one that is read."""
     intervention, outcome = agent.human_in_the_loop, resolution.outcome
     undecided = outcome.state is InputState.ANSWERED and outcome.decision is None
     if intervention is None or not undecided or call.facts is None or call.verdict is None:
-        return
+        return None
     trustable = offer(call.facts, call.verdict).trustable
-    approves, _ = read_response(intervention, outcome.content, trustable=trustable)
-    yield AnswerJudged(input_id=resolution.input_id, approves=approves)
+    return read_response(intervention, outcome.content, trustable=trustable)
 
 
-def _trust(agent: Agent, call: CallState, resolution: Resolution) -> Iterator[TrustGiven]:
-    intervention, outcome = agent.human_in_the_loop, resolution.outcome
-    if intervention is None or call.facts is None or call.verdict is None:
+def _trust(
+    agent: Agent, call: CallState, resolution: Resolution, person: str | None
+) -> Iterator[TrustGiven]:
+    if not agent.policy.trusts or call.facts is None or call.verdict is None:
         return
-    if not (call.approval and call.approval.approved and offer(call.facts, call.verdict).trustable):
-        return
-    _, trusts = read_response(intervention, outcome.content, trustable=True)
-    if agent.policy.trusts and (outcome.trust or (outcome.decision is None and trusts)):
+    if call.approval and call.approval.approved and offer(call.facts, call.verdict).trustable:
         yield TrustGiven(
             tool=call.facts.tool,
             schema_digest=call.facts.schema_digest,
             input_id=resolution.input_id,
+            person=person,
         )
 
 

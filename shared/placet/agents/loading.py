@@ -33,6 +33,21 @@ def load_agents(sources: Iterable[str]) -> Loaded:
     return loaded
 
 
+def for_a_runner(loaded: Loaded) -> Loaded:
+    """The agents that can be run durably. One that asks in place is a problem instead."""
+    kept = Loaded(problems=list(loaded.problems))
+    for name, agent in loaded.agents.items():
+        intervention = agent.human_in_the_loop
+        if intervention is None or intervention.ask is None:
+            kept.agents[name] = agent
+            continue
+        kept.problems.append(
+            f"agent {name}: HumanInTheLoop(ask=...) asks in the program that runs the agent, and a "
+            "runner has nobody there; leave `ask` out, and its questions wait for their answers"
+        )
+    return kept
+
+
 def _collect(loaded: Loaded, source: str, module: ModuleType) -> None:
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:

@@ -199,18 +199,18 @@ def _reviewed(call: CallState, outcome: Outcome | None) -> _Move:
 def _not_approved(call: CallState, approval: Ask) -> CallResult:
     outcome = approval.outcome
     by = approval.resolution.by if approval.resolution else None
-    who = (by.name or by.id) if by else "a person"
+    who = f" by {by.name or by.id}" if by else ""  # nobody, where nobody could be asked
     reason = f": {outcome.reason}" if outcome and outcome.reason else "."
     match outcome.state if outcome else None:
         case InputState.DECLINED if outcome and outcome.decision == "skipped":
             return _result(
-                call, CallOutcome.SKIPPED, f"Skipped by {who}; the intent was not refused{reason}"
+                call, CallOutcome.SKIPPED, f"Skipped{who}; the intent was not refused{reason}"
             )
         case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
-            return _result(call, CallOutcome.DENIED, f"Denied by {who}{reason}")
+            return _result(call, CallOutcome.DENIED, f"Denied{who}{reason}")
         case InputState.CANCELLED if by:
             return _result(
-                call, CallOutcome.CANCELLED, f"Not run: {who} cancelled the question{reason}"
+                call, CallOutcome.CANCELLED, f"Not run: the question was cancelled{who}{reason}"
             )
         case _:
             return _not_answered(call, approval)
