@@ -1,6 +1,6 @@
 """What the runner decides without looking at a clock or a server."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,8 @@ from placet.domain.resolution import Input, Resolution
 from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
 from placet.gate import Decision
 from placet.ids import derived_id
+from placet.kernel import Entry
+from placet.kernel.journal import TrustGiven
 from placet.kernel.state import CallState
 from placet.messages import Close, CommandName, Event, EventType, RunCommand
 from placet.messages.wire import encode, name_of
@@ -193,6 +195,22 @@ def covered_asks(waiting: Sequence[Document], calls: Mapping[str, CallState]) ->
         and call.verdict is not None
         and call.verdict.decision is Decision.ALLOW
     ]
+
+
+def may_release(resolution: Resolution, waiting: Document) -> bool:
+    """Whether an answer may let other calls run, so that somebody must look at them at once.
+
+    A wider scope does, and trust; what an agent's own evaluator has yet to read may be trust.
+    """
+    outcome = resolution.outcome
+    unread = outcome.decision is None and waiting["request"].get("trust", False)
+    return outcome.scope not in (None, "once") or outcome.trust or unread
+
+
+def lasting_trust(entries: Iterable[Entry]) -> list[TrustGiven]:
+    """The trust that answers gave in this run, and that holds for a person's later runs too."""
+    given = [entry for entry in entries if isinstance(entry, TrustGiven)]
+    return [entry for entry in given if entry.input_id and entry.person is not None]
 
 
 def is_for(resolution: Resolution, waiting: Document) -> bool:

@@ -2,7 +2,7 @@
 
 import socket
 
-from placet.agents.loading import Loaded, load_agents
+from placet.agents.loading import Loaded, for_a_runner, load_agents
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -55,10 +55,12 @@ class Runner:
         self.runs = StoredRuns(collection, database.collection("journal"), lease=settings.lease)
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
-        self.loaded = loaded or load_agents(settings.agents)
+        self.loaded = for_a_runner(loaded or load_agents(settings.agents))
         self._clock = DatabaseClock(platform.clock, database)
+        agents = StoredAgents(database.collection("agents"))
         hand = Hand(
             runs=self.runs,
+            agents=agents,
             relay=self.relay,
             clock=self._clock,
             metrics=self.metrics,
@@ -69,7 +71,7 @@ class Runner:
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
-            agents=StoredAgents(database.collection("agents")),
+            agents=agents,
             definitions=self.loaded.agents,
             replica=self.replica,
             relay=self.relay,

@@ -103,8 +103,13 @@ class StoredRuns:
         where = mine(held) | {"wake": False}
         return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
-    async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it grants."""
+    async def record_answer(
+        self, run_id: str, resolution: Resolution, *, releases: bool = False
+    ) -> Image | None:
+        """R8: keep an answer that can't be acted on now; wake the run once all are there.
+
+        `releases`: the answer may let other calls run; somebody must look at them now.
+        """
         input_id, value = resolution.input_id, resolution.model_dump(mode="json")
         others_settled = {
             "$eq": [
@@ -119,9 +124,7 @@ class StoredRuns:
                 0,
             ]
         }
-        # A grant may cover other calls that wait: somebody must look at them.
-        grants = resolution.outcome.scope not in (None, "once")
-        settles: Expression = True if grants else others_settled
+        settles: Expression = True if releases else others_settled
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,

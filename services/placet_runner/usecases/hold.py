@@ -24,7 +24,6 @@ from placet.kernel.journal import (
     MessageReceived,
     RunCompleted,
     RunFailed,
-    RunStarted,
     ToolFinished,
     ToolStarted,
 )
@@ -44,6 +43,7 @@ from placet_runner.rules import (
     supersedable,
 )
 from placet_runner.usecases.grip import Grip, Proposal, Row
+from placet_runner.usecases.trust import begin, keep_trust
 
 MODEL_TRIES = 5
 MODEL_BACKOFF = (timedelta(seconds=1), timedelta(seconds=30))
@@ -90,7 +90,7 @@ class Holder:
 
         False: the run has moved since it was read; nothing was written.
         """
-        self._begin()
+        await begin(self.agent, self.grip)
         for entry in self.grip.image.waiting:
             self._resolved(entry["id"], _resolution(entry) or resolution)
         starts: tuple[CallState, ...] = ()
@@ -116,7 +116,8 @@ class Holder:
 
     async def _move_on(self) -> None:
         while not self.grip.done:
-            self._begin()
+            await begin(self.agent, self.grip)
+            await keep_trust(self.grip)
             self._collect()
             self._absorb()
             if self.grip.image.document["tries"] > MAX_TRIES:
@@ -125,6 +126,7 @@ class Holder:
                 await self.grip.hand_back()
             elif not (await self._withdraw() or await self._mail() or await self._own_asks()):
                 await self._decided()
+        await keep_trust(self.grip)
 
     async def _decided(self) -> None:
         following = decide(
@@ -144,13 +146,6 @@ class Holder:
                 await self._end(following)
             case Ended():
                 self.grip.done = True
-
-    def _begin(self) -> None:
-        """The first holder writes down what the run goes on with."""
-        if self.grip.state.started is None:
-            tools = {name: facts.schema_digest for name, facts in self.agent.facts.items()}
-            self.grip.note(RunStarted(instructions=self.agent.instructions, tools=tools))
-            self.grip.event(EventType.RUN_STARTED)
 
     def _collect(self) -> None:
         """Calls that ended since: a result is a fact, a question waits to be written."""

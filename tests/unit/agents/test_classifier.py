@@ -28,7 +28,7 @@ from placet.domain.interaction import ToolCall
 from placet.errors import DefinitionError, ModelError
 from placet.kernel.journal import CallJudged
 from placet.kernel.turns import ModelReply
-from tests.unit.agents.asked import READ, SEND, WIPE, Desk, Wanted, agent, run, told, tools
+from tests.support.asked import READ, SEND, WIPE, Desk, Wanted, agent, run, told, tools
 
 pytestmark = pytest.mark.unit
 TOOLS = tools(Desk())

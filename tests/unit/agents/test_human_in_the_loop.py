@@ -17,7 +17,7 @@ from placet.domain.interaction import ToolCall
 from placet.errors import DefinitionError
 from placet.gate import Role
 from placet.kernel.journal import TrustGiven
-from tests.unit.agents.asked import READ, SEND, WIPE, Desk, agent, run, told
+from tests.support.asked import READ, SEND, WIPE, Desk, agent, run, told
 
 pytestmark = pytest.mark.unit
 
