@@ -108,8 +108,6 @@ def _approval(request: ApprovalRequest, content: Any) -> Outcome:
     match content:
         case bool():
             return _approved() if content else _denied()
-        case int():
-            return _chosen(request, content)
         case str() if request.accepts == "words":
             return _worded(request, content)
         case dict():
@@ -172,15 +170,6 @@ def _worded(request: ApprovalRequest, content: str) -> Outcome:
             return _denied()
         case _:
             raise _unfit("y, yes, t, trust, n or no" if request.trust else "y, yes, n or no")
-
-
-def _chosen(request: ApprovalRequest, index: int) -> Outcome:
-    """The options of this very prompt, in its order: a scope each, then deny."""
-    if not 0 <= index < len(request.options):
-        raise _unfit("true or false, or the index of an option that the prompt shows")
-    if index >= len(request.scopes):
-        return _denied()
-    return _approved(request.scopes[index])
 
 
 def _scope(request: ApprovalRequest, word: Any) -> Scope:
