@@ -1,12 +1,13 @@
 """What a run does next: a pure function of its state and of the tools it has."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from placet.domain.interaction import InputState
+from placet.domain.interaction import InputState, ToolCall
 from placet.domain.outcome import Outcome
 from placet.gate import Decision
+from placet.kernel.refusals import DeniedLoop
 from placet.kernel.state import Ask, CallState, State, answered
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
 
@@ -106,7 +107,7 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     pending = [call for call in state.calls.values() if call.result is None]
     unjudged = tuple(call for call in pending if call.verdict is None)
     if unjudged:
-        return Judge(unjudged)
+        return _remembered(state, unjudged) or Judge(unjudged)
     ask: list[CallState] = []
     review: list[CallState] = []
     start: list[CallState] = []
@@ -130,6 +131,23 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     if ask or review or start or close:
         return Act(tuple(ask), tuple(review), tuple(start), tuple(close))
     return Wait()
+
+
+def _remembered(state: State, calls: Sequence[CallState]) -> Act | Fail | None:
+    """Calls that a person refused before, with these very arguments, are answered from that."""
+    close: list[CallResult] = []
+    closed: list[ToolCall] = []
+    for call in calls:
+        same = sum((c.tool, c.args) == (call.call.tool, call.call.args) for c in closed)
+        try:
+            known = state.refusals.about(call.call, same)
+        except DeniedLoop:
+            what = f"the model asked for {call.call.tool} again and again after it was refused"
+            return Fail("denied_loop", what)
+        if known is not None:
+            close.append(known)
+            closed.append(call.call)
+    return Act(close=tuple(close)) if close else None
 
 
 _Move: TypeAlias = Literal["ask", "review", "start"] | CallResult | Fail

@@ -28,6 +28,7 @@ from placet.kernel.journal import (
     ToolStarted,
     TrustGiven,
 )
+from placet.kernel.refusals import Refusals
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn, ResultsTurn, Turn, UserTurn
 
 
@@ -110,6 +111,7 @@ class State:
     """What holds beyond one call, in the order in which it was given."""
     trusted: dict[str, str] = field(default_factory=dict)
     """Tools that the initiator trusts, each with the digest of its schema then."""
+    refusals: Refusals = field(default_factory=Refusals)
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
     end: RunCompleted | RunFailed | RunCancelled | None = None
@@ -152,6 +154,7 @@ class State:
                 assert_never(entry)
 
     def _hear(self, turn: UserTurn) -> None:
+        self.refusals.clear()
         (self.unread if self.calls else self.turns).append(turn)
 
     def _reply(self, entry: ModelReplied) -> None:
@@ -174,6 +177,8 @@ class State:
 
     def _resolve(self, entry: InputResolved) -> None:
         self.applied.append(entry.input_id)
+        if entry.resolution.by is not None:
+            self.refusals.clear()
         for call in self.calls.values():
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
@@ -198,6 +203,7 @@ class State:
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]
         call.result, call.in_doubt = result, False
+        self.refusals.note(call.call, result, asked=call.approval is not None)
         if all(c.result for c in self.calls.values()):
             results = tuple(c.result for c in self.calls.values() if c.result)
             self.turns += [ResultsTurn(results=results), *self.unread]
