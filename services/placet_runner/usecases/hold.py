@@ -135,7 +135,7 @@ class Holder:
         match following:
             case Judge(calls):
                 for call in calls:
-                    self.grip.note(await judge_call(self.agent, call, self.grip.state.standing))
+                    self.grip.note(await judge_call(self.agent, call, self.grip.state))
             case Act() as act:
                 await self._act(act)
             case CallModel():

@@ -62,6 +62,7 @@ class Agent:
             is not listed asks.
         sources: rules for tools by their source: a policy word, or `{"policy": ..., "tools": {...}}`.
         classifier: judges what nothing else decides; see `HumanInTheLoop`.
+        taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
 
@@ -85,6 +86,7 @@ class Agent:
     sources: Mapping[str, SourceRule] = field(default_factory=dict)
     classifier: Classifier = None
     interventions: Sequence[HumanInTheLoop] = ()
+    taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     operator: Operator = field(default_factory=Operator, kw_only=True)
     """What the operator says; a runner sets it for every agent that it loads."""

@@ -71,7 +71,7 @@ class _Run:
             match decide(self.state, self.agent.facts, max_steps=self.agent.max_steps):
                 case Judge(calls):
                     for call in calls:
-                        self.note(await judge_call(self.agent, call, self.state.standing))
+                        self.note(await judge_call(self.agent, call, self.state))
                 case Act() as act:
                     await self.act(act)
                 case CallModel():

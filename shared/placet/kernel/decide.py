@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from placet.domain.interaction import InputState, ToolCall
 from placet.domain.outcome import Outcome
-from placet.gate import Decision
+from placet.gate import Decision, Level
 from placet.kernel.refusals import DeniedLoop
 from placet.kernel.state import Ask, CallState, State, answered
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
@@ -224,6 +224,9 @@ def _not_approved(call: CallState, approval: Ask) -> CallResult:
             return _result(
                 call, CallOutcome.SKIPPED, f"Skipped by {who}; the intent was not refused{reason}"
             )
+        case InputState.DECLINED if call.verdict and call.verdict.level is Level.TAINT:
+            blocked = f"[blocked] {who} did not let the data out{reason}"
+            return _result(call, CallOutcome.DENIED, blocked)
         case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
             return _result(call, CallOutcome.DENIED, f"Denied by {who}{reason}")
         case InputState.CANCELLED if by:

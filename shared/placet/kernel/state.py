@@ -6,6 +6,7 @@ from typing import assert_never
 
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
@@ -120,6 +121,12 @@ class State:
     def standing(self) -> Standing:
         """What was allowed before and still holds, as the gate takes it."""
         return Standing(tuple(self.grants), dict(self.trusted))
+
+    @property
+    def taint(self) -> Label:
+        """The highest label of what the model has been told."""
+        told = [r.label for turn in self.turns if turn.role == "results" for r in turn.results]
+        return highest(*told, *(c.result.label for c in self.calls.values() if c.result))
 
     def apply(self, entry: Entry) -> None:
         """Take one more fact in."""
