@@ -18,7 +18,7 @@ from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
-from placet.gate.names import look_alikes
+from placet.gate.names import look_alikes, same_tool
 from placet.kernel.decide import ToolFacts
 
 if TYPE_CHECKING:
@@ -133,7 +133,10 @@ class Agent:
     @cached_property
     def facts(self) -> Mapping[str, ToolFacts]:
         """What the kernel needs to know of each tool."""
-        return {name: tool.facts for name, tool in self.toolbox.items()}
+        denied = {name: self.policy.denied_by(same_tool(name)) for name in self.toolbox}
+        return {
+            name: replace(tool.facts, denied_by=denied[name]) for name, tool in self.toolbox.items()
+        }
 
     @cached_property
     def schemas(self) -> tuple[ToolSchema, ...]:

@@ -8,6 +8,7 @@ from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, execute
+from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler, decide_with
 from placet.agents.interventions import ask_in_place
 from placet.agents.judging import follow_up, judge_call
@@ -98,7 +99,10 @@ class _Run:
         for call in act.ask:
             if call.verdict and call.verdict.decision is Decision.ASK:  # no grant came meanwhile
                 await self.approve(call)
-        if not act.ask:
+        drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
+        for entry in drifted:
+            self.note(entry)
+        if not act.ask and not drifted:
             for call in act.start:
                 key = self.asker.key(call.call.id)
                 self.note(ToolStarted(call_id=call.call.id, key=key, attempt=call.attempt + 1))
@@ -106,7 +110,8 @@ class _Run:
 
     async def approve(self, call: CallState) -> None:
         request = approval(self.asker, call, self.clock.now())
-        self.note(opened(request, call))
+        seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
+        self.note(opened(request, call, seen))
         outcome = await self.decision(request)
         resolution = self.resolution(request, outcome)
         self.note(InputResolved(input_id=request.id, resolution=resolution))

@@ -25,6 +25,7 @@ from placet.kernel.decide import ToolFacts
 Function = Callable[..., Any]
 Condition = bool | Callable[[Mapping[str, Any]], bool]
 W = TypeVar("W", bound=StrEnum)
+Fingerprint = Callable[[Mapping[str, Any]], Any]
 RiskOf = ToolRisk | Callable[[Mapping[str, Any]], ToolRisk]
 
 
@@ -56,6 +57,8 @@ class Tool:
     """What its author or source declares; None where nothing is declared."""
     loaded: bool = True
     """Whether the definition was loaded with it."""
+    fingerprint: Fingerprint | None = None
+    """Of what a call acts on: taken when a person is asked, and again before it runs."""
     label: Label = Label.PUBLIC
     """Of what it returns, unless the execution says more with `ctx.label`."""
     outbound: bool | None = None
@@ -126,6 +129,7 @@ def tool(
     label: Label = Label.PUBLIC,
     outbound: bool | None = None,
     clearance: Label = Label.PUBLIC,
+    fingerprint: Fingerprint | None = None,
     timeout: timedelta | None = None,
 ) -> Callable[[Function], Tool]: ...
 
@@ -144,6 +148,7 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
     label: Label = Label.PUBLIC,
     outbound: bool | None = None,
     clearance: Label = Label.PUBLIC,
+    fingerprint: Fingerprint | None = None,
     timeout: timedelta | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Make a function a tool. Its docstring is what the model reads, its annotations are the schema.
@@ -160,6 +165,8 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
         label: of what it returns: `public`, `internal` or `private`.
         outbound: whether what it is given may leave.
         clearance: how far data may go with it.
+        fingerprint: of what a call acts on, a function of the arguments that only reads. A change
+            between the question and the start asks again.
         source: where it was discovered; it is then called `SOURCE__NAME`.
         timeout: of one execution.
 
@@ -183,6 +190,7 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
             read_only=read_only,
             destructive=destructive,
             label=_word(Label, raw, "label", label),
+            fingerprint=fingerprint,
             outbound=outbound,
             clearance=_word(Label, raw, "clearance", clearance),
             timeout=timeout,

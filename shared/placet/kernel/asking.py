@@ -76,9 +76,14 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         exact=offered.exact,
         accepts=asker.accepts,
         trust=asker.trusts and offered.trustable,
-        message=f"Allow {call.call.tool} to run?",
-        **asker.fields(call, "approval", now),
+        message=f"Allow {call.call.tool} to run?{_drift(call)}",
+        **asker.fields(call, f"approval:{call.drifts}" if call.drifts else "approval", now),
     ).with_digest()
+
+
+def _drift(call: CallState) -> str:
+    """What is asked again says what changed."""
+    return f" What it acts on has changed: {call.drift}." if call.drift else ""
 
 
 def review(asker: Asker, call: CallState, now: datetime) -> ReviewRequest:
@@ -99,7 +104,7 @@ def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     return draft.model_copy(update=fields).with_digest()
 
 
-def opened(request: Request, call: CallState) -> InputOpened:
+def opened(request: Request, call: CallState, fingerprint: str | None = None) -> InputOpened:
     """The journal's entry for a question that is put in the same write."""
     number: int | None = len(call.asks)
     if isinstance(request, ApprovalRequest):
@@ -112,5 +117,6 @@ def opened(request: Request, call: CallState) -> InputOpened:
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
         digest=request.digest,
         message=request.message,
+        fingerprint=fingerprint,
         ask=number,
     )

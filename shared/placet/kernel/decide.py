@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from placet.domain.digest import call_digest
 from placet.domain.interaction import InputState, ToolCall
 from placet.domain.outcome import Outcome
 from placet.gate import Decision, Level
@@ -19,6 +20,8 @@ class ToolFacts:
     """What `decide` needs to know about a tool that exists now."""
 
     schema_digest: str
+    denied_by: str | None = None
+    """The layer of the policy that denies it now, whatever was said before."""
     retry: Literal["safe", "ask"] = "ask"
 
 
@@ -177,6 +180,14 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
     if tool is None:
         gone = f"{call.call.tool} does not exist any more; it was not run."
         return _result(call, CallOutcome.REFUSED, gone)
+    if tool.denied_by:
+        stopped = (
+            f"policy_changed: the {tool.denied_by} denies {call.call.tool} by now; it was not run."
+        )
+        return _result(call, CallOutcome.REFUSED, stopped)
+    if call.approval and call.approval.digest and call.approval.digest != _consent(call):
+        drift = "args_drift: these are not the arguments that a person approved; it was not run."
+        return _result(call, CallOutcome.REFUSED, drift)
     if changed:
         other = f"{call.call.tool} has changed since it was asked for; it was not run."
         return _result(call, CallOutcome.REFUSED, other)
@@ -188,6 +199,11 @@ def _covered(call: CallState) -> bool:
     outcome = call.approval.outcome if call.approval else None
     allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
     return allowed and outcome is not None and outcome.state is InputState.WITHDRAWN
+
+
+def _consent(call: CallState) -> str:
+    """What a yes to this very call binds."""
+    return call_digest(call.call.tool, call.schema_digest, call.call.args)
 
 
 _CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)

@@ -21,6 +21,7 @@ from placet.kernel.journal import (
     InputResolved,
     MessageReceived,
     ModelReplied,
+    ResourceDrifted,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -42,6 +43,8 @@ class Ask:
     message: str
     digest: str
     number: int | None
+    fingerprint: str | None = None
+    """Of what the call acts on, as it was when the question was put."""
     resolution: Resolution | None = None
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
@@ -74,6 +77,10 @@ class CallState:
     """The last review, if the call's outcome was ever in doubt."""
     asks: list[Ask] = field(default_factory=list)
     """The tool's own asks, in order."""
+    drift: str = ""
+    """What the person approved and what it is now, where that differs."""
+    drifts: int = 0
+    """How often that happened."""
     attempt: int = 0
     in_doubt: bool = False
     """Started, and neither finished nor waiting for one of its own asks."""
@@ -88,6 +95,11 @@ class CallState:
             and not self.result
         ):
             self.verdict = None
+
+    def drifted(self, entry: ResourceDrifted) -> None:
+        """The yes was for something else: it does not count, and the call is asked about again."""
+        self.approval, self.drifts = None, self.drifts + 1
+        self.drift = f"{entry.was} when it was approved, {entry.now} now"
 
     @property
     def open_ask(self) -> Ask | None:
@@ -144,7 +156,7 @@ class State:
                 call.schema_digest, call.facts = entry.schema_digest, entry.facts
             case GrantGiven() | GrantRevoked() | TrustGiven():
                 self._allow(entry)
-            case AnswerJudged():
+            case AnswerJudged() | ResourceDrifted():
                 self._judge(entry)
             case InputOpened():
                 self._open(entry)
@@ -173,7 +185,9 @@ class State:
 
     def _open(self, entry: InputOpened) -> None:
         call = self.calls[entry.call_id]
-        ask = Ask(entry.input_id, entry.kind, entry.message, entry.digest, entry.ask)
+        ask = Ask(
+            entry.input_id, entry.kind, entry.message, entry.digest, entry.ask, entry.fingerprint
+        )
         if entry.kind is Kind.REVIEW:
             call.review = ask
         elif entry.ask is not None:
@@ -202,7 +216,10 @@ class State:
             case TrustGiven():
                 self.trusted[entry.tool] = entry.schema_digest
 
-    def _judge(self, entry: AnswerJudged) -> None:
+    def _judge(self, entry: AnswerJudged | ResourceDrifted) -> None:
+        if isinstance(entry, ResourceDrifted):
+            self.calls[entry.call_id].drifted(entry)
+            return
         for call in self.calls.values():
             if call.approval and call.approval.input_id == entry.input_id:
                 call.approval.judged = entry.approves

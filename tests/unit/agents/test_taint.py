@@ -23,7 +23,7 @@ class Sent(list[str]):
     """What was sent out."""
 
 
-def tools(sent: Sent, **post: Any) -> list[Any]:
+def tools(sent: Sent, **declared: Any) -> list[Any]:
     @tool(read_only=True, label=Label.PRIVATE)
     async def read_salaries(ctx: Context) -> str:
         """Read what nobody outside may see."""
@@ -35,7 +35,7 @@ def tools(sent: Sent, **post: Any) -> list[Any]:
         ctx.label("internal")
         return "notes"
 
-    @tool(**post)
+    @tool(**declared)
     async def post(ctx: Context, text: str) -> str:
         """Send it somewhere."""
         sent.append(text)
@@ -185,6 +185,6 @@ def test_an_answer_may_not_widen_what_the_prompt_offers() -> None:
     request = ApprovalRequest(
         call={"id": "c", "tool": "post"}, agent_id="a", run_id="r",
         requested_at="2026-01-01T00:00:00Z", scopes=("once", "run"),
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
     outcome = approval_outcome(request, {"decision": "approved", "scope": "stage"})
     assert outcome.scope == "once"
