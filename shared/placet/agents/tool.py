@@ -82,7 +82,7 @@ class Tool:
     def facts(self) -> ToolFacts:
         """What the kernel needs to know."""
         digest = digest_of({"schema": self.schema, "description": self.description})
-        return ToolFacts(digest, self.retry)
+        return ToolFacts(digest, retry=self.retry)
 
     @property
     def sends(self) -> bool:

@@ -20,9 +20,9 @@ class ToolFacts:
     """What `decide` needs to know about a tool that exists now."""
 
     schema_digest: str
+    retry: Literal["safe", "ask"] = "ask"
     denied_by: str | None = None
     """The layer of the policy that denies it now, whatever was said before."""
-    retry: Literal["safe", "ask"] = "ask"
 
 
 @dataclass(frozen=True, slots=True)
