@@ -12,6 +12,7 @@ from placet.domain.interaction import (
     Request,
     ReviewRequest,
 )
+from placet.domain.showing import question
 from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.journal import InputOpened
@@ -76,7 +77,7 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         exact=offered.exact,
         accepts=asker.accepts,
         trust=asker.trusts and offered.trustable,
-        message=f"Allow {call.call.tool} to run?{_drift(call)}",
+        message=f"{question(call.call)}{_drift(call)}"[:4000],
         **asker.fields(call, f"approval:{call.drifts}" if call.drifts else "approval", now),
     ).with_digest()
 
