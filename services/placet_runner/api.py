@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from placet.domain.grant import GivenGrant
 from placet.domain.naming import Name
 from placet.domain.run import Message, Run, RunStatus
 from placet.errors import Invalid, NotAllowed
@@ -13,6 +14,7 @@ from placet.ids import derived_id, new_id
 from placet.process.access import caller
 from placet.process.auth import Caller
 from placet_runner.rules import run_view
+from placet_runner.usecases.grants import Grants
 from placet_runner.usecases.talk import Talk
 from placet_runner.usecases.watch import Watch
 
@@ -53,6 +55,29 @@ class RunPage(BaseModel):
 Writer = Annotated[Caller, Depends(caller("runs:write"))]
 Reader = Annotated[Caller, Depends(caller("runs:read"))]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+
+
+class GrantList(BaseModel):
+    """The grants of one run, in the order in which they were given."""
+
+    items: list[GivenGrant]
+
+
+def grants_router(grants: Grants) -> APIRouter:
+    """What was allowed beyond one call."""
+    api = APIRouter(prefix="/v1", tags=["runner"])
+
+    @api.get("/runs/{run_id}/grants")
+    async def list_grants(run_id: str, who: Reader) -> GrantList:
+        """The grants of a run, with who gave them and how often they were used."""
+        return GrantList(items=await grants.list(who.namespace, run_id))
+
+    @api.delete("/runs/{run_id}/grants/{grant_id}")
+    async def revoke(run_id: str, grant_id: str, who: Writer) -> GivenGrant:
+        """Take a grant back: what it covers and has not started asks again."""
+        return await grants.revoke(who.namespace, run_id, grant_id, who.id)
+
+    return api
 
 
 def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRouter:

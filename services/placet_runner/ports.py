@@ -68,6 +68,11 @@ class Image:
         return [entry for entry in self.document["waiting"] if entry["resolution"] is not None]
 
     @property
+    def revoked(self) -> list[Document]:
+        """Grants that were taken back: id, by, at."""
+        return list(self.document.get("revoked", ()))
+
+    @property
     def inbox(self) -> list[Document]:
         """Messages that nobody has read."""
         return list(self.document["inbox"])
@@ -141,9 +146,9 @@ class Runs(Protocol):
         ...
 
     async def record_answer(
-        self, run_id: str, resolution: Resolution, *, releases: bool = False
+        self, run_id: str, resolution: Resolution, *, looked_at: bool = False
     ) -> Image | None:
-        """R8. `releases`: the answer may let other calls run, so that the run is woken at once."""
+        """R8. `looked_at`: somebody must look at this answer now, whatever else is open."""
         ...
 
     async def resume(
@@ -194,6 +199,10 @@ class Runs(Protocol):
 
     async def abort(self, run_id: str, entry: Entry, outbox: Sequence[Document]) -> Image | None:
         """R18."""
+        ...
+
+    async def revoke(self, run_id: str, grant_id: str, by: str, at: datetime) -> Image | None:
+        """R21: take a grant back; the holder looks before it parks or ends."""
         ...
 
     async def note_closed(self, run_id: str, resolution: Resolution) -> Image | None:

@@ -1,5 +1,6 @@
 """What the runner decides without looking at a clock or a server."""
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from placet.domain.base import DEFAULT_NAMESPACE
-from placet.domain.interaction import Kind, Request, RequestAdapter
+from placet.domain.grant import GivenGrant, Grant
+from placet.domain.interaction import InputState, Kind, Request, RequestAdapter
 from placet.domain.resolution import Input, Resolution
 from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
 from placet.gate import Decision
@@ -66,6 +68,7 @@ def new_run(
         "waiting": [],
         "inbox": [message.model_dump(mode="json")],
         "seen": [message.id],
+        "revoked": [],
         "outbox": [start],
         "due": now,
         "order": f"{now.isoformat(timespec='milliseconds')}|{run_id}",
@@ -197,14 +200,44 @@ def covered_asks(waiting: Sequence[Document], calls: Mapping[str, CallState]) ->
     ]
 
 
-def may_release(resolution: Resolution, waiting: Document) -> bool:
-    """Whether an answer may let other calls run, so that somebody must look at them at once.
+def standing_of(revoked: Sequence[Document], grants: Sequence[Grant]) -> list[Grant]:
+    """Those of the taken-back grants that the run still goes by."""
+    ids = {each["id"] for each in revoked}
+    return [grant for grant in grants if grant.id in ids]
 
-    A wider scope does, and trust; what an agent's own evaluator has yet to read may be trust.
+
+def grants_of(history: Sequence[Document], revoked: Sequence[Document]) -> list[GivenGrant]:
+    """The grants of a run as people see them, in the order in which they were given."""
+    uses: Counter[str] = Counter()
+    for entry in history:
+        if entry["type"] == "call.judged":
+            uses.update(set(entry["verdict"].get("grants", ())))
+    taken = {each["id"]: each for each in revoked}
+    given = [entry["grant"] for entry in history if entry["type"] == "grant.given"]
+    return [
+        GivenGrant(
+            **grant,
+            uses=uses[grant["id"]],
+            revoked_at=taken.get(grant["id"], {}).get("at"),
+            revoked_by=taken.get(grant["id"], {}).get("by"),
+        )
+        for grant in given
+    ]
+
+
+def stirs(resolution: Resolution) -> bool:
+    """Whether somebody must look at the run although other questions are open.
+
+    A grant may cover their calls, or trust; and what was taken back may be a call that is covered.
     """
     outcome = resolution.outcome
-    unread = outcome.decision is None and waiting["request"].get("trust", False)
-    return outcome.scope not in (None, "once") or outcome.trust or unread
+    wider = outcome.scope not in (None, "once") or outcome.trust
+    return wider or outcome.state is InputState.WITHDRAWN
+
+
+def may_trust(resolution: Resolution, waiting: Document) -> bool:
+    """Whether an answer that only the agent's own evaluator can read may be one that trusts."""
+    return resolution.outcome.decision is None and waiting["request"].get("trust", False)
 
 
 def lasting_trust(entries: Iterable[Entry]) -> list[TrustGiven]:

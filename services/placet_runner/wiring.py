@@ -3,6 +3,7 @@
 import socket
 
 from placet.agents.loading import Loaded, for_a_runner, load_agents
+from placet.agents.operator import read_operator
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -10,10 +11,10 @@ from placet.process import logs
 from placet.process.consuming import measured
 from placet.process.outbox import Relay
 from placet.process.platform import Platform, Service
-from placet.process.settings import load
+from placet.process.settings import config_file, load
 from placet.store.clock import DatabaseClock
 from placet.store.port import Index
-from placet_runner.api import router
+from placet_runner.api import grants_router, router
 from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsumers
 from placet_runner.jobs import SweepJob
 from placet_runner.metrics import RunnerMetrics
@@ -21,6 +22,7 @@ from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
+from placet_runner.usecases.grants import Grants
 from placet_runner.usecases.grip import Hand
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
@@ -55,12 +57,11 @@ class Runner:
         self.runs = StoredRuns(collection, database.collection("journal"), lease=settings.lease)
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
-        self.loaded = for_a_runner(loaded or load_agents(settings.agents))
+        self.loaded = for_a_runner(loaded or _found(settings))
         self._clock = DatabaseClock(platform.clock, database)
-        agents = StoredAgents(database.collection("agents"))
         hand = Hand(
             runs=self.runs,
-            agents=agents,
+            agents=StoredAgents(database.collection("agents")),
             relay=self.relay,
             clock=self._clock,
             metrics=self.metrics,
@@ -71,7 +72,7 @@ class Runner:
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
-            agents=agents,
+            agents=hand.agents,
             definitions=self.loaded.agents,
             replica=self.replica,
             relay=self.relay,
@@ -89,7 +90,10 @@ class Runner:
         """The runner as the process runs it."""
         return Service(
             name=NAME,
-            routers=(router(self.talk, self._watch, lambda: self.loaded.problems),),
+            routers=(
+                router(self.talk, self._watch, lambda: self.loaded.problems),
+                grants_router(Grants(self.runs, self._clock)),
+            ),
             start=self.start,
             stop=self.stop,
             ready=self.ready,
@@ -126,3 +130,8 @@ class Runner:
         """Why it is not ready."""
         lost = [f"no consumer on {queue}" for queue, c in self._running.items() if not c.alive]
         return lost + self._sweeping.ready()
+
+
+def _found(settings: RunnerSettings) -> Loaded:
+    """The agents that the settings name, as the operator bounds them."""
+    return load_agents(settings.agents, read_operator(config_file()))

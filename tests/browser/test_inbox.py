@@ -26,7 +26,7 @@ async def test_a_person_approves_the_exact_call_and_sees_how_it_settled(
     await expect(page.get_by_text("staging").first).to_be_visible()
     focused = await page.evaluate("document.activeElement && document.activeElement.className")
     assert "approve" not in (focused or ""), "Enter must not approve"
-    await page.get_by_role("button", name="Approve", exact=True).click()
+    await page.get_by_role("button", name="Allow once", exact=True).click()
     await expect(page.get_by_text("approved", exact=False).first).to_be_visible()
     await eventually(dev.effects)
     assert [effect["name"] for effect in dev.effects()] == ["staging"]

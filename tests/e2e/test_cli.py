@@ -183,15 +183,14 @@ def test_through_what_it_was_answered_is_recorded(dev: Dev) -> None:
     assert shown == ["cli", "sdk", "rest"]
 
 
-def test_a_wider_scope_is_recorded_and_nobody_is_told_that_it_grants(dev: Dev) -> None:
-    told = dev.placet("respond", "--help").out
-    assert "--stage" not in told
-    assert "--session" not in told
-    waiting = dev.asks()["inputs"][0]["id"]
-    done = dev.placet("respond", waiting, "--approve", "--session")
-    assert done.code == 0
-    assert "grants nothing yet" in done.err
-    assert dev.asks()["status"] == "input_required"
+def test_an_option_is_chosen_by_the_number_it_is_printed_with(dev: Dev) -> None:
+    waiting = dev.asks()["inputs"][0]
+    assert waiting["request"]["scopes"] == ["once", "stage", "run"]
+    shown = dev.placet("show", waiting["id"]).out
+    assert "2: Allow exactly this call for this run" in shown
+    assert "3: Deny" in shown
+    done = dev.placet("respond", waiting["id"], "--choice", "2", "--json")
+    assert done.json["input"]["resolution"]["outcome"]["scope"] == "run"
 
 
 def test_a_message_to_a_definition_says_what_a_message_goes_to(dev: Dev) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from placet.domain.answer import Action, Outcome, reduce
+from placet.domain.answer import Action, reduce
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.errors import Conflict, NotAllowed, PlacetError, Unavailable
 from placet.ids import new_id

@@ -11,7 +11,7 @@ from placet.kernel import Entry, write_entry
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
 from placet_runner.ports import NOTHING, Document, Image, Step
-from placet_runner.rules import CHUNK, command_entry
+from placet_runner.rules import CHUNK, command_entry, stirs
 from placet_runner.store.changes import (
     CLOSE_AGAIN,
     PARKED,
@@ -104,11 +104,11 @@ class StoredRuns:
         return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
     async def record_answer(
-        self, run_id: str, resolution: Resolution, *, releases: bool = False
+        self, run_id: str, resolution: Resolution, *, looked_at: bool = False
     ) -> Image | None:
-        """R8: keep an answer that can't be acted on now; wake the run once all are there.
+        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it stirs.
 
-        `releases`: the answer may let other calls run; somebody must look at them now.
+        `looked_at`: somebody must look at this one now, whatever else is open.
         """
         input_id, value = resolution.input_id, resolution.model_dump(mode="json")
         others_settled = {
@@ -124,7 +124,7 @@ class StoredRuns:
                 0,
             ]
         }
-        settles: Expression = True if releases else others_settled
+        settles: Expression = True if looked_at or stirs(resolution) else others_settled
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,
@@ -227,6 +227,19 @@ class StoredRuns:
                 "journal": push("journal", [write_entry(entry)]),
                 "outbox": {"$concatArrays": [no_more_calls(), literal(list(outbox))]},
                 "waiting": closing_all_open("$waiting"),
+            },
+        )
+
+    async def revoke(self, run_id: str, grant_id: str, by: str, at: datetime) -> Image | None:
+        """R21: take a grant back, once; the holder, if there is one, looks before it parks or ends."""
+        taken = {"id": grant_id, "by": by, "at": at}
+        known = {"$ifNull": ["$revoked", []]}  # a run of an earlier release has none
+        return await self._update(
+            run_id,
+            {"status": {"$in": LIVE}, "revoked.id": {"$ne": grant_id}},
+            {
+                "revoked": {"$concatArrays": [known, literal([taken])]},
+                "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}]},
             },
         )
 

@@ -1,8 +1,9 @@
 """A held run: what has happened since the last write, and the writes themselves."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from placet.clock import Clock
@@ -75,12 +76,20 @@ class Proposal:
 
     @classmethod
     def asking(
-        cls, requests: Sequence[Request], calls: Sequence[CallState], *more: Entry
+        cls,
+        requests: Sequence[Request],
+        calls: Sequence[CallState],
+        *more: Entry,
+        seen: Mapping[str, str | None] = MappingProxyType({}),
     ) -> "Proposal":
-        """These questions of these calls, and what else enters the journal with them."""
+        """These questions of these calls, and what else enters the journal with them.
+
+        `seen`: the fingerprints of what they act on, by call.
+        """
         pairs = list(zip(requests, calls, strict=True))
+        asked = [opened(request, call, seen.get(call.call.id)) for request, call in pairs]
         return cls(
-            entries=[*(opened(request, call) for request, call in pairs), *more],
+            entries=[*asked, *more],
             asks=[waiting_entry(request, call.call.id) for request, call in pairs],
             sent=[request_entry(request) for request in requests],
         )

@@ -13,7 +13,7 @@ from placet.kernel.turns import Turn
 from placet.process import logs
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image
-from placet_runner.rules import held, is_for, lasting_trust, may_release
+from placet_runner.rules import held, is_for, lasting_trust, may_trust
 from placet_runner.usecases.grip import Grip, Hand
 from placet_runner.usecases.hold import Holder
 
@@ -149,8 +149,8 @@ class Replica:
             elif await self._resume(image, resolution):
                 return
             else:
-                releases = may_release(resolution, entry)
-                recorded = await runs.record_answer(image.id, resolution, releases=releases)
+                look = may_trust(resolution, entry)
+                recorded = await runs.record_answer(image.id, resolution, looked_at=look)
                 if recorded is not None:
                     crash_point("record.done")
                     if not await self.take_up(image.id, wait=False):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from placet.agents.builtins import BUILTINS
 from placet.agents.handlers import Approver, InteractionHandler
@@ -14,10 +14,11 @@ from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
+from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
-from placet.gate.names import look_alikes
+from placet.gate.names import look_alikes, same_tool
 from placet.kernel.decide import ToolFacts
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Agent:
             is not listed asks.
         sources: rules for tools by their source: a policy word, or `{"policy": ..., "tools": {...}}`.
         classifier: judges what nothing else decides; see `HumanInTheLoop`.
+        taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
 
@@ -84,6 +86,7 @@ class Agent:
     sources: Mapping[str, SourceRule] = field(default_factory=dict)
     classifier: Classifier = None
     interventions: Sequence[HumanInTheLoop] = ()
+    taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     operator: Operator = field(default_factory=Operator, kw_only=True)
     """What the operator says; a runner sets it for every agent that it loads."""
@@ -134,7 +137,10 @@ class Agent:
     @cached_property
     def facts(self) -> Mapping[str, ToolFacts]:
         """What the kernel needs to know of each tool."""
-        return {name: tool.facts for name, tool in self.toolbox.items()}
+        denied = {name: self.policy.denied_by(same_tool(name)) for name in self.toolbox}
+        return {
+            name: replace(tool.facts, denied_by=denied[name]) for name, tool in self.toolbox.items()
+        }
 
     @cached_property
     def schemas(self) -> tuple[ToolSchema, ...]:
@@ -152,7 +158,7 @@ class Agent:
         return self.interventions[0] if self.interventions else None
 
     @property
-    def accepts(self) -> Literal["decision", "words", "anything"]:
+    def accepts(self) -> Accepts:
         """What an approval may be answered with."""
         intervention = self.human_in_the_loop
         if intervention is None:

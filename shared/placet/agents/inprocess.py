@@ -8,17 +8,19 @@ from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, execute
+from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler, decide_with
 from placet.agents.interventions import ask_in_place
 from placet.agents.judging import follow_up, judge_call
 from placet.clock import Clock, SystemClock
-from placet.domain.answer import Action, Outcome, reduce
+from placet.domain.answer import Action, reduce
 from placet.domain.interaction import (
     ApprovalDecision,
     ApprovalRequest,
     InputState,
     InteractionRequest,
 )
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ModelError
@@ -80,7 +82,7 @@ class _Run:
             match decide(self.state, self.agent.facts, max_steps=self.agent.max_steps):
                 case Judge(calls):
                     for call in calls:
-                        self.note(await judge_call(self.agent, call, self.state.standing))
+                        self.note(await judge_call(self.agent, call, self.state))
                 case Act() as act:
                     await self.act(act)
                 case CallModel():
@@ -107,7 +109,10 @@ class _Run:
         for call in act.ask:
             if call.verdict and call.verdict.decision is Decision.ASK:  # no grant came meanwhile
                 await self.approve(call)
-        if not act.ask:
+        drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
+        for entry in drifted:
+            self.note(entry)
+        if not act.ask and not drifted:
             for call in act.start:
                 key = self.asker.key(call.call.id)
                 self.note(ToolStarted(call_id=call.call.id, key=key, attempt=call.attempt + 1))
@@ -115,7 +120,8 @@ class _Run:
 
     async def approve(self, call: CallState) -> None:
         request = approval(self.asker, call, self.clock.now())
-        self.note(opened(request, call))
+        seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
+        self.note(opened(request, call, seen))
         outcome = await self.decision(request)
         resolution = self.resolution(request, outcome)
         self.note(InputResolved(input_id=request.id, resolution=resolution))

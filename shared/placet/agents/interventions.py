@@ -14,8 +14,8 @@ import structlog
 from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.models import Model
 from placet.agents.providers import resolve_model
-from placet.domain.answer import Outcome
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState, ToolCall
+from placet.domain.outcome import Outcome
 from placet.domain.visible import visible
 from placet.errors import DefinitionError
 from placet.gate import AllowList

@@ -12,6 +12,7 @@ from placet.agents.interventions import read_response
 from placet.agents.tool import Tool
 from placet.domain.digest import call_digest, canonical
 from placet.domain.interaction import InputState, ToolCall
+from placet.domain.label import Label
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import field_errors
@@ -32,9 +33,7 @@ from placet.kernel.turns import CallOutcome, CallResult
 _log = structlog.get_logger(__name__)
 
 
-async def judge_call(
-    agent: Agent, call: CallState, standing: Standing
-) -> CallJudged | ToolFinished:
+async def judge_call(agent: Agent, call: CallState, state: State) -> CallJudged | ToolFinished:
     """The journal's entry for one call that the model wants: judged, or closed because it can't be.
 
     Bad arguments go back to the model and are never put to a person. A classifier is asked at most
@@ -51,18 +50,18 @@ async def judge_call(
     if errors:
         listed = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors[:20])
         return _closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")
-    facts = _facts(tool, call.call)
+    facts = _facts(tool, call.call, state.taint)
     if facts is None:
         return _closed(
             call, CallOutcome.ERROR, f"{tool.name} computed a risk that is no tier; it did not run"
         )
-    verdict = gate(facts, agent.policy, standing)
+    verdict = gate(facts, agent.policy, state.standing)
     if verdict is None:
         found = await assess(agent.judge, agent.resolved_model, call.call)
         if found.failed:
             _log.warning("classifier_failed", tool=tool.name, reason=found.reason)
         facts = facts.model_copy(update={"assessment": found})
-        verdict = gate(facts, agent.policy, standing)
+        verdict = gate(facts, agent.policy, state.standing)
         assert verdict is not None  # noqa: S101 - it has been assessed
     return _judged(call, facts, verdict)
 
@@ -148,7 +147,7 @@ def _judged(call: CallState, facts: Facts, verdict: Verdict) -> CallJudged:
     )
 
 
-def _facts(tool: Tool, call: ToolCall) -> Facts | None:
+def _facts(tool: Tool, call: ToolCall, taint: Label) -> Facts | None:
     """What the tool says about this call; None for a tier that does not exist.
 
     A tool's own tier beats the static one; a condition that raises asks. The author's functions get
@@ -180,6 +179,9 @@ def _facts(tool: Tool, call: ToolCall) -> Facts | None:
         line=line if tool.role is Role.SHELL and isinstance(line, str) else None,
         digest=call_digest(tool.name, tool.facts.schema_digest, call.args),
         schema_digest=tool.facts.schema_digest,
+        outbound=tool.sends,
+        clearance=tool.clearance,
+        taint=taint,
     )
 
 

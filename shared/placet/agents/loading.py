@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from placet.agents.agent import Agent
+from placet.agents.operator import Operator
 from placet.errors import DefinitionError
 from placet.ids import derived_id
 
@@ -20,14 +21,17 @@ class Loaded:
 
     agents: dict[str, Agent] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    found: dict[str, Agent] = field(default_factory=dict)
+    """The definitions as their files have them."""
 
 
-def load_agents(sources: Iterable[str]) -> Loaded:
-    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`)."""
+def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loaded:
+    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded."""
     loaded = Loaded()
+    bounds = operator or Operator()
     for source in sources:
         try:
-            _collect(loaded, source, _module(source))
+            _collect(loaded, source, _module(source), bounds)
         except DefinitionError as error:
             loaded.problems.append(str(error))
     return loaded
@@ -48,14 +52,18 @@ def for_a_runner(loaded: Loaded) -> Loaded:
     return kept
 
 
-def _collect(loaded: Loaded, source: str, module: ModuleType) -> None:
+def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator) -> None:
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:
         raise DefinitionError(f"{source}: no Agent at the top level of the module")
-    for agent in found:
-        known = loaded.agents.setdefault(agent.name, agent)
-        if known is not agent:
+    for agent in {id(each): each for each in found}.values():
+        if loaded.found.setdefault(agent.name, agent) is not agent:
             loaded.problems.append(f"{source}: an agent called {agent.name!r} is loaded already")
+            continue
+        try:
+            loaded.agents[agent.name] = agent.under(operator)
+        except DefinitionError as error:
+            loaded.problems.append(f"{source}: {error}")
 
 
 def _module(source: str) -> ModuleType:

@@ -62,6 +62,14 @@ class ShellTable(_Table):
     unsandboxed: bool = False
 
 
+class TaintTable(_Table):
+    """`[taint]`: for every definition; one may turn it on by itself, never off."""
+
+    enabled: bool = False
+    unattended: str = "deny"
+    """What becomes of a call that would leak while nobody is there: `deny`, `ask` or `allow`."""
+
+
 class Tables(_Table):
     """The operator's tables of `placet.toml`; the others are settings of the processes."""
 
@@ -71,6 +79,7 @@ class Tables(_Table):
     limits: Limits = Limits()
     sources: dict[str, SourceTable] = {}
     shell: ShellTable = ShellTable()
+    taint: TaintTable = TaintTable()
 
 
 @dataclass(frozen=True)
@@ -144,6 +153,7 @@ def _check_words(path: Path, tables: Tables) -> None:
         (f"tool_permissions.{key}", value, Decision)
         for key, value in tables.tool_permissions.items()
     ]
+    checks.append(("taint.unattended", tables.taint.unattended, Decision))
     checks += [("limits.approval_required_risk", limits, ToolRisk)] if limits is not None else []
     for name, source in tables.sources.items():
         rules = {f"tools.{raw}": value for raw, value in source.tools.items()}
@@ -169,6 +179,7 @@ _TABLES: Mapping[Any, type[_Table]] = {
     "limits": Limits,
     "sources": SourceTable,
     "shell": ShellTable,
+    "taint": TaintTable,
 }
 
 

@@ -46,6 +46,8 @@ def policy_of(agent: "Agent") -> Policy:
         sources=_sources(agent, where),
         asks_by_default=intervention is not None or bool(agent.judge),
         classifies=bool(agent.judge),
+        taint=agent.taint or operator.tables.taint.enabled,
+        leaks_unattended=Decision(operator.tables.taint.unattended),
         trusts=intervention is not None and intervention.enable_trust,
         isolated=not operator.tables.shell.unsandboxed,
         safe=SafeList.of(

@@ -154,7 +154,11 @@ class Bus(Protocol):
         ...
 
     async def dead(self, limit: int = 100) -> list[DeadLetter]:
-        """The oldest dead letters; they stay where they are."""
+        """The oldest dead letters; they stay where they are.
+
+        For a moment after a look they may be missing from the next one, until the server has put
+        them back.
+        """
         ...
 
     async def dead_count(self) -> int:

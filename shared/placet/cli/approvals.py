@@ -129,12 +129,12 @@ def _policy(agent: str | None) -> Policy:
     if agent is None:
         return policy_for(operator)
     words = os.environ.get("PLACET_AGENTS", "placet.agents.ops").split(",")
-    loaded = load_agents(word.strip() for word in words if word.strip())
+    loaded = load_agents((word.strip() for word in words if word.strip()), operator)
     found = loaded.agents.get(agent)
     if found is None:
         known = ", ".join(sorted(loaded.agents)) or "none"
         raise NotFound(f"no agent {agent!r}; PLACET_AGENTS has {known}")
-    return found.under(operator).policy
+    return found.policy
 
 
 def _listed(listed: SafeList, *, without_defaults: bool) -> SafeList:

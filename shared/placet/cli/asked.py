@@ -18,6 +18,7 @@ from placet.domain.interaction import (
     UrlRequest,
 )
 from placet.domain.resolution import Resolution
+from placet.domain.showing import ODD, looks_odd
 from placet.domain.visible import visible
 
 
@@ -29,7 +30,8 @@ def safe(text: object, *, keep_newlines: bool = False) -> str:
 def lines(request: InteractionRequest) -> Iterator[str]:
     """What is asked: the call, if a call waits for the answer; the asker's words; what to choose from."""
     if isinstance(request, ApprovalRequest | ReviewRequest):
-        yield f"[bold]{safe(request.call.tool)}[/]"
+        odd = f"  [yellow]({ODD})[/]" if looks_odd(request.call.tool) else ""
+        yield f"[bold]{safe(request.call.tool)}[/]{odd}"
         yield from _block(request.call.args)
     if isinstance(request, ApprovalRequest):
         yield f"risk: {request.risk}   why: {safe(request.context.get('reason') or 'not said')}"
@@ -50,14 +52,14 @@ def ended(resolution: Resolution) -> Iterator[str]:
     if outcome.content is not None and outcome.decision is None:
         yield from _block(outcome.content, "answer: ")
     if outcome.scope not in (None, "once"):
-        yield f"scope: {outcome.scope} (recorded; it covers this call alone)"
+        yield f"granted for this {outcome.scope}"
     if outcome.reason:
         yield from _block(outcome.reason, "reason: ")
 
 
 def _choices(request: InteractionRequest) -> Iterator[str]:
     match request:
-        case MultipleChoiceRequest():
+        case MultipleChoiceRequest() | ApprovalRequest():
             yield from (f"{n}: {safe(option)}" for n, option in enumerate(request.options))
         case QuestionsRequest():
             for question in request.questions:

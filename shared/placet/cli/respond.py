@@ -12,6 +12,7 @@ from placet.cli.runs import Json, acting_user, client
 from placet.cli.tables import INPUTS, inputs_rows, print_table
 from placet.client import AsyncClient, Input
 from placet.domain.answer import Action
+from placet.domain.interaction import ApprovalRequest
 from placet.errors import Conflict, Invalid, NotFound
 
 _DECISION = Group("Decision", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
@@ -31,8 +32,9 @@ class Wish:
     reason: str | None = None
     scope: str | None = None
 
-    def answer(self, kind: str) -> tuple[Action, Any]:
+    def answer(self, waiting: Input) -> tuple[Action, Any]:
         """The action and content to send; what can't be meant is refused before anything is sent."""
+        kind = waiting.kind.value
         approval = kind == "tool_approval"
         if self.deny:
             return Action.DECLINE, self.reason if approval else None
@@ -41,7 +43,7 @@ class Wish:
                 raise Invalid(f"--approve does not answer a {kind}")
             return Action.ACCEPT, self._approval() if approval else True
         if self.choice is not None:
-            return Action.ACCEPT, _printed_option(self.choice) if approval else self.choice
+            return Action.ACCEPT, _printed_option(waiting, self.choice)
         if self.content is not None:
             return Action.ACCEPT, _parsed(self.content)
         if self.text is None:
@@ -66,8 +68,12 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     ] = False,
     content: Annotated[str | None, Parameter(group=_DECISION, help="The answer as JSON.")] = None,
     reason: Annotated[str | None, Parameter(help="Why; the model is told.")] = None,
-    stage: Annotated[bool, Parameter(group=_SCOPE, negative="", show=False)] = False,
-    session: Annotated[bool, Parameter(group=_SCOPE, negative="", show=False)] = False,
+    stage: Annotated[
+        bool, Parameter(group=_SCOPE, negative="", help="Grant it for this stage.")
+    ] = False,
+    session: Annotated[
+        bool, Parameter(group=_SCOPE, negative="", help="Grant it for the rest of this run.")
+    ] = False,
     from_: Annotated[
         str | None, Parameter(name="--from", help="Who answers; PLACET_USER otherwise.")
     ] = None,
@@ -83,7 +89,7 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
         scope = _scope(stage, session)
         wish = Wish(text, content, choice, approve, deny, reason, scope)
         target = await _find(placet, id)
-        action, value = wish.answer(target.kind.value)
+        action, value = wish.answer(target)
         digest = target.value.request.digest or None
         try:
             settled = await target.settle(action, value, from_=acting_user(from_), digest=digest)
@@ -93,18 +99,20 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     if json:
         print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
     else:
-        notes.print(f"{settled.id} is {settled.state}")
+        notes.print(f"{settled.id} is {settled.state}{_narrowed(settled, scope)}")
     return Exit.OK
 
 
+def _narrowed(settled: Input, wanted: str | None) -> str:
+    """Said where the prompt did not offer the scope that was asked for."""
+    given = settled.value.resolution and settled.value.resolution.outcome.scope
+    if wanted is None or given in (None, wanted):
+        return ""
+    return f", {given} only: this prompt offers no grant for a {wanted}"
+
+
 def _scope(stage: bool, session: bool) -> str | None:
-    """The scope to record. There are no grants yet, and nobody may believe that there are."""
-    scope = "stage" if stage else "run" if session else None
-    if scope:
-        notes.print(
-            f"the scope {scope!r} is recorded and grants nothing yet: later calls ask again"
-        )
-    return scope
+    return "stage" if stage else "run" if session else None
 
 
 def _listed(inputs: list[Input], json: bool) -> int:
@@ -142,9 +150,16 @@ def _show_conflict(error: Conflict, json: bool) -> None:
     notes.print(f"[red]not taken:[/] {safe(error)}")
 
 
-def _printed_option(choice: int) -> dict[str, Any]:
-    """An approval's printed options: 0 is once; anything else is not offered yet, and denies."""
-    return {"decision": "approved", "scope": "once"} if choice == 0 else {"decision": "denied"}
+def _printed_option(waiting: Input, choice: int) -> Any:
+    """The index of an option; of an approval, the decision and the scope that the option stands for."""
+    request = waiting.value.request
+    if not isinstance(request, ApprovalRequest):
+        return choice
+    if not 0 <= choice <= len(request.scopes):
+        raise Invalid(f"--choice {choice}: the options are 0 to {len(request.scopes)}")
+    if choice == len(request.scopes):
+        return {"decision": "denied"}
+    return {"decision": "approved", "scope": request.scopes[choice]}
 
 
 def _parsed(content: str) -> Any:

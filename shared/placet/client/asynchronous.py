@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from placet.client.transport import Transport
 from placet.domain.answer import Action
+from placet.domain.grant import GivenGrant
 from placet.domain.interaction import Kind
 from placet.domain.resolution import Input as InputValue
 from placet.domain.resolution import Resolution
@@ -196,6 +197,16 @@ class Runs:
     async def get(self, run_id: str) -> Run:
         """One run as it stands now. Raises NotFound."""
         return self._client.run_from(await self._client.transport.get(f"/v1/runs/{run_id}"))
+
+    async def grants(self, run_id: str) -> list[GivenGrant]:
+        """What was allowed in this run beyond one call. Raises NotFound."""
+        found = await self._client.transport.get(f"/v1/runs/{run_id}/grants")
+        return [GivenGrant.model_validate(each) for each in found["items"]]
+
+    async def revoke_grant(self, run_id: str, grant_id: str) -> GivenGrant:
+        """Take a grant back. Raises NotFound; Conflict if the run has ended."""
+        path = f"/v1/runs/{run_id}/grants/{grant_id}"
+        return GivenGrant.model_validate(await self._client.transport.delete(path))
 
     async def journal(self, run_id: str) -> list[dict[str, Any]]:
         """Every finished step of a run, oldest first."""

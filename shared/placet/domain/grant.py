@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from placet.domain.base import Value
+from placet.domain.label import Label
 from placet.domain.person import Person
 
 
@@ -18,6 +19,8 @@ class Grant(Value):
     """A shell tool: the commands it names, such as `git status`. Empty: the tool, with any arguments."""
     exact: str = ""
     """The digest of the only call that it covers; empty: any arguments."""
+    clearance: Label | None = None
+    """How far the run's data may go with this tool; such a grant covers nothing else."""
     scope: Literal["stage", "run"]
     stage: str = "main"
     """Where it was given: a grant of scope `stage` holds until another stage comes between."""
@@ -25,3 +28,12 @@ class Grant(Value):
     at: datetime
     input_id: str
     """The question whose answer gave it."""
+
+
+class GivenGrant(Grant):
+    """A grant as people see it."""
+
+    uses: int = 0
+    """Calls that ran because of it."""
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None

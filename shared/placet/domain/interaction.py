@@ -1,5 +1,6 @@
 """One question put to a person: nine kinds, one discriminated union on `kind`."""
 
+import operator
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
@@ -10,6 +11,8 @@ from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value, WireId
 from placet.domain.digest import canonical, digest_of
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import check_form
+
+Accepts = Literal["decision", "words", "anything"]
 
 
 class Kind(StrEnum):
@@ -125,16 +128,15 @@ class ApprovalRequest(Request):
     schema_digest: str = ""
     scopes: tuple[Literal["once", "stage", "run"], ...] = ("once",)
     """The scopes that the prompt offers."""
-    options: tuple[str, ...] = ()
-    """The choices in words, one for each scope and then deny; a choice may be answered by its index."""
-    grants: tuple[str, ...] = ()
+    options: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """The choices in words: one for each scope, then deny."""
+    grants: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """A shell line: the commands that a wider scope would name."""
-    exact: bool = False
+    exact: bool = Field(default=False, exclude_if=operator.not_)
     """A wider scope covers these very arguments, unless the answer says `grant: "named"`."""
-    accepts: Literal["decision", "words", "anything"] = "decision"
-    """`words`: also `y`, `yes` and, where trust is offered, `t`, `trust`. `anything`: the agent's own
-    evaluator judges whatever is answered, and only its `True` approves."""
-    trust: bool = False
+    accepts: Accepts = Field(default="decision", exclude_if=lambda word: word == "decision")
+    """`words`: also `yes` and, if offered, `trust`. `anything`: the agent's own evaluator judges it."""
+    trust: bool = Field(default=False, exclude_if=operator.not_)
     """Whether an answer may trust the tool for all runs of this person."""
 
     def asked(self) -> Any:

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from placet.domain.answer import Outcome
 from placet.domain.base import DEFAULT_NAMESPACE, Value
 from placet.domain.interaction import InputState, InteractionRequest
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 
 

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from placet.domain.answer import Outcome, Scope
 from placet.domain.grant import Grant
+from placet.domain.label import Label
+from placet.domain.outcome import Outcome, Scope
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.gate.facts import Facts, Role
 from placet.gate.shell import DEFAULTS, grants
-from placet.gate.verdict import Verdict
+from placet.gate.verdict import Level, Verdict
 from placet.ids import derived_id
 
 SHOWN = 3
@@ -24,6 +25,8 @@ class Offer:
     """Of a shell line: the commands that a grant would name."""
     exact: bool = False
     """A grant covers these very arguments unless the answer says `named`."""
+    clearance: Label | None = None
+    """What a wider yes raises: how far the run's data may go with this tool."""
     trustable: bool = False
     """Whether the tool may be trusted: never one that asks each time, nor a shell."""
     note: str = ""
@@ -31,6 +34,12 @@ class Offer:
 
     def options(self, tool: str) -> tuple[str, ...]:
         """The choices in their order: the scopes, then deny. Each scoped one says what it grants."""
+        if self.clearance is not None:
+            return (
+                "Allow once",
+                f"Allow {self.clearance} data with {tool} for this session",
+                "Deny",
+            )
         named = [f"Allow {self._what(tool)} for this {scope}" for scope in self.scopes[1:]]
         return ("Allow once", *named, "Deny")
 
@@ -44,6 +53,8 @@ class Offer:
 
 def offer(facts: Facts, verdict: Verdict) -> Offer:
     """What the prompt for this call offers."""
+    if verdict.level is Level.TAINT:
+        return Offer(("once", "run"), clearance=facts.taint)
     if verdict.every_time:
         return Offer(note="this call is asked about each time; nothing can be granted")
     if facts.role is not Role.SHELL:
@@ -68,6 +79,7 @@ def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | Non
         tool=facts.tool,
         schema_digest=facts.schema_digest,
         keys=() if exact else offered.keys,
+        clearance=offered.clearance,
         exact=facts.digest if exact else "",
         scope=outcome.scope,
         stage=facts.stage,

@@ -97,6 +97,11 @@ class Policy:
     unattended: Decision | None = None
     """Nobody is there: what becomes of an ask; None while somebody is."""
 
+    taint: bool = False
+    """Whether outbound calls are held back that would carry data above their clearance."""
+    leaks_unattended: Decision = Decision.DENY
+    """What becomes of such a call while nobody is there."""
+
     def __post_init__(self) -> None:
         if self.allowed is not None:
             object.__setattr__(self, "asks_by_default", True)

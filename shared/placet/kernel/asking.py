@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.interaction import (
+    Accepts,
     ApprovalRequest,
     Audience,
     Request,
     ReviewRequest,
 )
+from placet.domain.showing import question
 from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.journal import InputOpened
@@ -33,7 +35,7 @@ class Asker:
     approvers: tuple[str, ...] = ()
     user_message: str = ""
     expires_in: timedelta | None = None
-    accepts: Literal["decision", "words", "anything"] = "decision"
+    accepts: Accepts = "decision"
     """What an approval may be answered with."""
     trusts: bool = False
     """Whether an answer may trust a tool."""
@@ -75,9 +77,14 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         exact=offered.exact,
         accepts=asker.accepts,
         trust=asker.trusts and offered.trustable,
-        message=f"Allow {call.call.tool} to run?",
-        **asker.fields(call, "approval", now),
+        message=f"{question(call.call)}{_drift(call)}"[:4000],
+        **asker.fields(call, f"approval:{call.drifts}" if call.drifts else "approval", now),
     ).with_digest()
+
+
+def _drift(call: CallState) -> str:
+    """What is asked again says what changed."""
+    return f" What it acts on has changed: {call.drift}." if call.drift else ""
 
 
 def review(asker: Asker, call: CallState, now: datetime) -> ReviewRequest:
@@ -98,7 +105,7 @@ def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     return draft.model_copy(update=fields).with_digest()
 
 
-def opened(request: Request, call: CallState) -> InputOpened:
+def opened(request: Request, call: CallState, fingerprint: str | None = None) -> InputOpened:
     """The journal's entry for a question that is put in the same write."""
     number: int | None = len(call.asks)
     if isinstance(request, ApprovalRequest):
@@ -111,5 +118,6 @@ def opened(request: Request, call: CallState) -> InputOpened:
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
         digest=request.digest,
         message=request.message,
+        fingerprint=fingerprint,
         ask=number,
     )

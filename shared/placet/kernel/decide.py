@@ -1,12 +1,14 @@
 """What a run does next: a pure function of its state and of the tools it has."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from placet.domain.answer import Outcome
-from placet.domain.interaction import InputState
-from placet.gate import Decision
+from placet.domain.digest import call_digest
+from placet.domain.interaction import InputState, ToolCall
+from placet.domain.outcome import Outcome
+from placet.gate import Decision, Level
+from placet.kernel.refusals import DeniedLoop
 from placet.kernel.state import Ask, CallState, State, answered
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
 
@@ -19,6 +21,8 @@ class ToolFacts:
 
     schema_digest: str
     retry: Literal["safe", "ask"] = "ask"
+    denied_by: str | None = None
+    """The layer of the policy that denies it now, whatever was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     pending = [call for call in state.calls.values() if call.result is None]
     unjudged = tuple(call for call in pending if call.verdict is None)
     if unjudged:
-        return Judge(unjudged)
+        return _remembered(state, unjudged) or Judge(unjudged)
     ask: list[CallState] = []
     review: list[CallState] = []
     start: list[CallState] = []
@@ -130,6 +134,23 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     if ask or review or start or close:
         return Act(tuple(ask), tuple(review), tuple(start), tuple(close))
     return Wait()
+
+
+def _remembered(state: State, calls: Sequence[CallState]) -> Act | Fail | None:
+    """Calls that a person refused before, with these very arguments, are answered from that."""
+    close: list[CallResult] = []
+    closed: list[ToolCall] = []
+    for call in calls:
+        same = sum((c.tool, c.args) == (call.call.tool, call.call.args) for c in closed)
+        try:
+            known = state.refusals.about(call.call, same)
+        except DeniedLoop:
+            what = f"the model asked for {call.call.tool} again and again after it was refused"
+            return Fail("denied_loop", what)
+        if known is not None:
+            close.append(known)
+            closed.append(call.call)
+    return Act(close=tuple(close)) if close else None
 
 
 _Move: TypeAlias = Literal["ask", "review", "start"] | CallResult | Fail
@@ -159,6 +180,14 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
     if tool is None:
         gone = f"{call.call.tool} does not exist any more; it was not run."
         return _result(call, CallOutcome.REFUSED, gone)
+    if tool.denied_by:
+        stopped = (
+            f"policy_changed: the {tool.denied_by} denies {call.call.tool} by now; it was not run."
+        )
+        return _result(call, CallOutcome.REFUSED, stopped)
+    if call.approval and call.approval.digest and call.approval.digest != _consent(call):
+        drift = "args_drift: these are not the arguments that a person approved; it was not run."
+        return _result(call, CallOutcome.REFUSED, drift)
     if changed:
         other = f"{call.call.tool} has changed since it was asked for; it was not run."
         return _result(call, CallOutcome.REFUSED, other)
@@ -170,6 +199,11 @@ def _covered(call: CallState) -> bool:
     outcome = call.approval.outcome if call.approval else None
     allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
     return allowed and outcome is not None and outcome.state is InputState.WITHDRAWN
+
+
+def _consent(call: CallState) -> str:
+    """What a yes to this very call binds."""
+    return call_digest(call.call.tool, call.schema_digest, call.call.args)
 
 
 _CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)
@@ -206,6 +240,9 @@ def _not_approved(call: CallState, approval: Ask) -> CallResult:
             return _result(
                 call, CallOutcome.SKIPPED, f"Skipped{who}; the intent was not refused{reason}"
             )
+        case InputState.DECLINED if call.verdict and call.verdict.level is Level.TAINT:
+            blocked = f"[blocked] {who} did not let the data out{reason}"
+            return _result(call, CallOutcome.DENIED, blocked)
         case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
             return _result(call, CallOutcome.DENIED, f"Denied{who}{reason}")
         case InputState.CANCELLED if by:

@@ -92,6 +92,15 @@ class AnswerJudged(_Fact):
     approves: bool
 
 
+class ResourceDrifted(_Fact):
+    """What an approved call acts on has changed since the person was asked: it is asked again."""
+
+    type: Literal["resource.drifted"] = "resource.drifted"
+    call_id: str
+    was: str
+    now: str
+
+
 class InputOpened(_Fact):
     """A question was put to a person because of a call."""
 
@@ -101,6 +110,8 @@ class InputOpened(_Fact):
     kind: Kind
     digest: str = ""
     message: str = ""
+    fingerprint: str | None = None
+    """Of what the call acts on, as it was when the question was put."""
     ask: int | None = None
     """A tool's own ask: its number in the call, from 0; a review: the attempt in doubt."""
 
@@ -161,6 +172,7 @@ Entry = Annotated[
     | GrantRevoked
     | TrustGiven
     | AnswerJudged
+    | ResourceDrifted
     | InputOpened
     | InputResolved
     | ToolStarted

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from placet.domain.answer import Outcome
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.label import Label, highest
+from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.gate import Facts, Standing, Verdict
@@ -20,6 +21,7 @@ from placet.kernel.journal import (
     InputResolved,
     MessageReceived,
     ModelReplied,
+    ResourceDrifted,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -28,6 +30,7 @@ from placet.kernel.journal import (
     ToolStarted,
     TrustGiven,
 )
+from placet.kernel.refusals import Refusals
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn, ResultsTurn, Turn, UserTurn
 
 
@@ -40,6 +43,8 @@ class Ask:
     message: str
     digest: str
     number: int | None
+    fingerprint: str | None = None
+    """Of what the call acts on, as it was when the question was put."""
     resolution: Resolution | None = None
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
@@ -72,10 +77,29 @@ class CallState:
     """The last review, if the call's outcome was ever in doubt."""
     asks: list[Ask] = field(default_factory=list)
     """The tool's own asks, in order."""
+    drift: str = ""
+    """What the person approved and what it is now, where that differs."""
+    drifts: int = 0
+    """How often that happened."""
     attempt: int = 0
     in_doubt: bool = False
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
+
+    def lose(self, grant_id: str) -> None:
+        """A grant is gone: a call that it covers, and that has not started, is judged again."""
+        if (
+            self.verdict
+            and grant_id in self.verdict.grants
+            and not self.attempt
+            and not self.result
+        ):
+            self.verdict = None
+
+    def drifted(self, entry: ResourceDrifted) -> None:
+        """The yes was for something else: it does not count, and the call is asked about again."""
+        self.approval, self.drifts = None, self.drifts + 1
+        self.drift = f"{entry.was} when it was approved, {entry.now} now"
 
     @property
     def open_ask(self) -> Ask | None:
@@ -106,6 +130,7 @@ class State:
     """Who the run works for now: whoever sent the last message, or else the initiator."""
     heard: int = 0
     """Messages so far."""
+    refusals: Refusals = field(default_factory=Refusals)
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
     end: RunCompleted | RunFailed | RunCancelled | None = None
@@ -114,6 +139,12 @@ class State:
     def standing(self) -> Standing:
         """What was allowed before and still holds, as the gate takes it."""
         return Standing(tuple(self.grants), dict(self.trusted))
+
+    @property
+    def taint(self) -> Label:
+        """The highest label of what the model has been told."""
+        told = [r.label for turn in self.turns if turn.role == "results" for r in turn.results]
+        return highest(*told, *(c.result.label for c in self.calls.values() if c.result))
 
     def apply(self, entry: Entry) -> None:
         """Take one more fact in."""
@@ -131,7 +162,7 @@ class State:
                 call.schema_digest, call.facts = entry.schema_digest, entry.facts
             case GrantGiven() | GrantRevoked() | TrustGiven():
                 self._allow(entry)
-            case AnswerJudged():
+            case AnswerJudged() | ResourceDrifted():
                 self._judge(entry)
             case InputOpened():
                 self._open(entry)
@@ -149,6 +180,7 @@ class State:
 
     def _hear(self, entry: MessageReceived) -> None:
         """A message. From somebody else, it ends what was allowed to the one before."""
+        self.refusals.clear()
         if self.heard == 0:
             self.initiator = self.speaker = entry.sender
         elif (speaker := entry.sender or self.initiator) != self.speaker:
@@ -166,7 +198,9 @@ class State:
 
     def _open(self, entry: InputOpened) -> None:
         call = self.calls[entry.call_id]
-        ask = Ask(entry.input_id, entry.kind, entry.message, entry.digest, entry.ask)
+        ask = Ask(
+            entry.input_id, entry.kind, entry.message, entry.digest, entry.ask, entry.fingerprint
+        )
         if entry.kind is Kind.REVIEW:
             call.review = ask
         elif entry.ask is not None:
@@ -177,6 +211,8 @@ class State:
 
     def _resolve(self, entry: InputResolved) -> None:
         self.applied.append(entry.input_id)
+        if entry.resolution.by is not None:
+            self.refusals.clear()
         for call in self.calls.values():
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
@@ -188,10 +224,15 @@ class State:
                 self.grants.append(entry.grant)
             case GrantRevoked():
                 self.grants = [grant for grant in self.grants if grant.id != entry.grant_id]
+                for call in self.calls.values():
+                    call.lose(entry.grant_id)
             case TrustGiven():
                 self.trusted[entry.tool] = entry.schema_digest
 
-    def _judge(self, entry: AnswerJudged) -> None:
+    def _judge(self, entry: AnswerJudged | ResourceDrifted) -> None:
+        if isinstance(entry, ResourceDrifted):
+            self.calls[entry.call_id].drifted(entry)
+            return
         for call in self.calls.values():
             if call.approval and call.approval.input_id == entry.input_id:
                 call.approval.judged = entry.approves
@@ -199,6 +240,7 @@ class State:
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]
         call.result, call.in_doubt = result, False
+        self.refusals.note(call.call, result, asked=call.approval is not None)
         if all(c.result for c in self.calls.values()):
             results = tuple(c.result for c in self.calls.values() if c.result)
             self.turns += [ResultsTurn(results=results), *self.unread]

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from placet.domain.answer import Action, Outcome, reduce
+from placet.domain.answer import Action, reduce
 from placet.domain.interaction import (
     ApprovalRequest,
     Audience,
@@ -24,6 +24,7 @@ from placet.domain.interaction import (
     ToolCall,
     UrlRequest,
 )
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import InputState
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.ids import new_id
 from placet.process.auth import Scope

@@ -2,8 +2,8 @@
 
 import pytest
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import InputState
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.messages import Close, decode
 from placet_broker.rules import history, opening, settling

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -198,3 +199,30 @@ async def test_closing_while_the_server_is_away_ends(rabbitmq: RabbitServer, ope
         await eventually(lambda: bool(broker.ready()))
         async with asyncio.timeout(10):
             await broker.close()
+
+
+async def test_nothing_of_a_bus_goes_on_after_it_was_closed(
+    rabbitmq: RabbitServer, opened: Open
+) -> None:
+    """Also if the connection was lost, or came back, at the very moment."""
+    async with Proxy(rabbitmq.port) as proxy:
+        for turn in range(12):
+            broker = await opened(BROKER, port=proxy.port)
+            await broker.consume("placet.broker.requests", Recorder(), prefetch=1)
+            proxy.reset()
+            if turn % 3:
+                await eventually(partial(_lost, broker))
+            if turn % 3 == 2:
+                await eventually(partial(_declares_again, broker), within=30)
+            await broker.close()
+            broker._declare_again()  # a reconnect that was under way says so now
+        left = [repr(task) for task in asyncio.all_tasks() if "Rabbit" in repr(task.get_coro())]
+    assert not left
+
+
+def _lost(bus: RabbitBus) -> bool:
+    return bool(bus.ready())
+
+
+def _declares_again(bus: RabbitBus) -> bool:
+    return bus._declaring is not None

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import ApprovalRequest, InputState, ToolCall
+from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.domain.run import Message

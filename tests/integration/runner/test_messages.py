@@ -7,8 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 from placet.bus.port import Outgoing
-from placet.domain.answer import Outcome
 from placet.domain.interaction import InputState
+from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.ids import new_id

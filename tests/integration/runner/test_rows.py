@@ -7,7 +7,7 @@ from placet.domain.run import RunStatus
 from placet.ids import new_id
 from placet.kernel.journal import RunCancelled, RunCompleted, ToolStarted
 from placet_runner.ports import Image, Step
-from tests.integration.runner.book import ENTRY, Book, answer, asking, closes, message, must
+from tests.integration.runner.book import ENTRY, NOW, Book, answer, asking, closes, message, must
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
@@ -400,3 +400,41 @@ async def test_r19_notes_how_a_question_of_an_ended_run_ended_and_nothing_else(b
 async def test_r19_notes_nothing_on_a_live_run(book: Book) -> None:
     parked = await book.parked()
     assert await book.runs.note_closed(parked.id, answer(parked)) is None
+
+
+# R21
+
+
+async def test_r21_takes_a_grant_back_once_and_says_so_to_the_holder(book: Book) -> None:
+    held = await book.held()
+    taken = must(await book.runs.revoke(held.id, "grt_1", "alice", NOW))
+    assert [(each["id"], each["by"]) for each in taken.revoked] == [("grt_1", "alice")]
+    assert taken.wake, "the holder looks before it parks"
+    assert await book.runs.revoke(held.id, "grt_1", "bob", NOW) is None
+    parked = await book.parked()
+    assert not must(await book.runs.revoke(parked.id, "grt_1", "alice", NOW)).wake
+
+
+async def test_r21_takes_nothing_from_a_run_that_has_ended(book: Book) -> None:
+    run = await book.queued()
+    must(await book.runs.abort(run.id, RunCancelled(), []))
+    assert await book.runs.revoke(run.id, "grt_1", "alice", NOW) is None
+
+
+async def test_r8_wakes_a_run_whose_answer_grants_although_another_question_is_open(
+    book: Book,
+) -> None:
+    parked = await book.parked(asks=2)
+    granting = answer(parked)
+    scoped = granting.model_copy(
+        update={"outcome": granting.outcome.model_copy(update={"scope": "run"})}
+    )
+    recorded = must(await book.runs.record_answer(parked.id, scoped))
+    assert recorded.wake
+    must(await book.runs.claim(parked.id, "here", "op_x"))
+
+
+async def test_r8_wakes_a_run_whose_question_was_taken_back(book: Book) -> None:
+    parked = await book.parked(asks=2)
+    withdrawn = answer(parked, state=InputState.WITHDRAWN)
+    assert must(await book.runs.record_answer(parked.id, withdrawn)).wake

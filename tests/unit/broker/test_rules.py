@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placet.clock import SystemClock
-from placet.domain.answer import Outcome
 from placet.domain.interaction import ApprovalRequest, InputState, ToolCall
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.errors import Invalid, NotAllowed
 from placet.store.sqlite import SQLiteDatabase

@@ -36,6 +36,12 @@ APPROVAL = ApprovalRequest(
     run_id="r",
     requested_at=AT,
 )
+SCOPED = APPROVAL.model_copy(
+    update={
+        "scopes": ("once", "stage", "run"),
+        "options": ("Allow once", "Allow drop for this stage", "Allow drop for this run", "Deny"),
+    }
+)
 QUESTION = {"question": "Which?", "header": "which", "options": [{"label": "A"}, {"label": "B"}]}
 
 
@@ -88,8 +94,19 @@ def test_nothing_but_a_yes_is_a_yes(content: Any) -> None:
 def test_an_unknown_scope_narrows_and_a_no_has_none(
     content: Any, state: str, scope: str | None
 ) -> None:
-    outcome = reduce(APPROVAL, Action.ACCEPT, content)
+    outcome = reduce(SCOPED, Action.ACCEPT, content)
     assert (outcome.state, outcome.scope) == (state, scope)
+
+
+def test_a_scope_that_the_prompt_does_not_offer_narrows_to_once() -> None:
+    outcome = reduce(APPROVAL, Action.ACCEPT, {"decision": "approved", "scope": "run"})
+    assert outcome.scope == "once"
+
+
+@pytest.mark.parametrize("index", [0, 1, 3, 4, -1])
+def test_l95b_a_bare_index_is_no_answer_to_an_approval(index: int) -> None:
+    with pytest.raises(Invalid):
+        reduce(SCOPED, Action.ACCEPT, index)
 
 
 def test_a_no_said_in_three_ways_is_one_outcome_and_a_skip_another() -> None:

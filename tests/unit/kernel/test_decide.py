@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placet.domain.answer import Outcome
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
@@ -346,6 +346,24 @@ def test_a_run_that_must_fail_lets_what_runs_end_first() -> None:
     assert isinstance(after(*entries, finished("c1")), Fail)
 
 
+def test_ap02_a_yes_to_other_arguments_runs_nothing() -> None:
+    other = InputOpened(
+        input_id="i0", call_id="c0", kind=Kind.TOOL_APPROVAL, digest="sha256:" + "0" * 64
+    )
+    step = after(
+        HELLO,
+        replied("drop"),
+        judged("c0", Decision.ASK),
+        other,
+        resolved("i0", InputState.ANSWERED, **APPROVED),
+    )
+    assert isinstance(step, Act)
+    [closed] = step.close
+    assert closed.outcome is CallOutcome.REFUSED
+    assert str(closed.content).startswith("args_drift")
+    assert not step.start
+
+
 # The gate of this release.
 
 
@@ -356,6 +374,7 @@ def test_the_gate_asks_exactly_for_what_reaches_the_threshold_or_says_so_itself(
     verdict = gate(
         Facts(tool="t", risk=risk, needs_approval=needs), Policy(agent=Layer(threshold=threshold))
     )
+    assert verdict is not None
     expected = needs or list(ToolRisk).index(risk) >= list(ToolRisk).index(threshold)
     assert (verdict.decision is Decision.ASK) is expected
     assert verdict.reason.code

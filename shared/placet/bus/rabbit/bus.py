@@ -10,7 +10,7 @@ from placet.bus.port import MAX_BODY_BYTES, DeadLetter, Handler, Outgoing
 from placet.bus.rabbit.consumer import RabbitConsumer
 from placet.bus.rabbit.dead import DeadQueue
 from placet.bus.rabbit.declaring import Declarer
-from placet.bus.rabbit.link import Link
+from placet.bus.rabbit.link import Link, ended
 from placet.bus.rabbit.publisher import CONFIRM_SECONDS, RabbitPublisher
 from placet.bus.topology import PROBE, TOPOLOGY, Topology
 from placet.clock import Clock, SystemClock
@@ -49,6 +49,7 @@ class RabbitBus:
         )
         self._consumers: list[RabbitConsumer] = []
         self._declaring: asyncio.Task[None] | None = None
+        self._closed = False
 
     @property
     def user(self) -> str:
@@ -104,8 +105,9 @@ class RabbitBus:
 
     async def close(self) -> None:
         """Stop the consumers, let their handlers settle, disconnect."""
+        self._closed = True
         if self._declaring is not None:
-            self._declaring.cancel()
+            await ended(self._declaring)
         await asyncio.gather(*(consumer.stop() for consumer in self._consumers))
         self._consumers.clear()
         await self._publishing.close()
@@ -132,6 +134,8 @@ class RabbitBus:
     def _declare_again(self) -> None:
         # The server may have come back with an empty disk; only queues with a consumer of ours
         # would be declared by that consumer.
+        if self._closed:
+            return
         if self._declaring is None or self._declaring.done():
             self._declaring = asyncio.create_task(self._declare_until_done())
 

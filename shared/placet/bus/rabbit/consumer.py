@@ -13,11 +13,11 @@ from placet.bus.handling import Handling
 from placet.bus.port import Ack, Delivery, Handler, Later, Reject
 from placet.bus.rabbit.declaring import Declarer
 from placet.bus.rabbit.link import (
-    RPC_SECONDS,
     Link,
+    answered,
     close_channel,
+    ended,
     is_loss,
-    unavailable,
     was_cancelled,
 )
 from placet.bus.rabbit.publisher import RabbitPublisher
@@ -77,8 +77,7 @@ class RabbitConsumer:
     async def stop(self) -> None:
         """Take nothing more and return when the running handlers have settled."""
         if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.wait({self._keeper})
+            await ended(self._keeper)
         self.trouble = f"the consumer of {self._queue} was stopped"
         await self._cancel()
         self._handling.pause.over.set()
@@ -113,7 +112,7 @@ class RabbitConsumer:
         channel.on_consumer_cancel_callbacks.add(
             lambda _: self._lose(channel, lost, "cancelled by the server; was the queue deleted?")
         )
-        with unavailable(f"{self._link.place}: {self._queue} cannot be consumed"):
+        async with answered(f"{self._link.place}: {self._queue} cannot be consumed"):
             await self._consume(channel)
         if not lost.is_set():
             self.trouble = None
@@ -122,8 +121,8 @@ class RabbitConsumer:
     async def _consume(self, channel: aiormq.Channel) -> None:
         if self._private is not None:
             await self._declarer.declare_private(channel, self._queue, self._private)
-        await channel.basic_qos(prefetch_count=self._prefetch, timeout=RPC_SECONDS)
-        answer = await channel.basic_consume(self._queue, self._arrived, timeout=RPC_SECONDS)
+        await channel.basic_qos(prefetch_count=self._prefetch)
+        answer = await channel.basic_consume(self._queue, self._arrived)
         self._tag = answer.consumer_tag or ""
 
     def _lose(self, channel: aiormq.Channel, lost: asyncio.Event, why: str) -> None:
@@ -136,8 +135,8 @@ class RabbitConsumer:
         if channel is None or channel.is_closed:
             return
         try:
-            with unavailable("the channel was lost"):
-                await channel.basic_cancel(self._tag, timeout=RPC_SECONDS)
+            async with answered("the channel was lost"):
+                await channel.basic_cancel(self._tag)
         except Unavailable as error:
             _log.debug("cancel_failed", queue=self._queue, reason=str(error))
 

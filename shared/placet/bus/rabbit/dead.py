@@ -1,5 +1,6 @@
 """The dead-letter queue as the operator works on it: look, take one out."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -30,7 +31,8 @@ class DeadQueue:
     async def count(self) -> int:
         """How many there are."""
         async with self._channel() as channel:
-            declared = await channel.queue_declare(DEAD, passive=True, timeout=RPC_SECONDS)
+            async with asyncio.timeout(RPC_SECONDS):
+                declared = await channel.queue_declare(DEAD, passive=True)
             return declared.message_count or 0
 
     @asynccontextmanager
@@ -56,7 +58,8 @@ class DeadQueue:
 
 async def _letters(channel: aiormq.Channel, limit: int) -> AsyncIterator[tuple[DeadLetter, int]]:
     for _ in range(limit):
-        message = await channel.basic_get(DEAD, timeout=RPC_SECONDS)
+        async with asyncio.timeout(RPC_SECONDS):
+            message = await channel.basic_get(DEAD)
         got = message.delivery
         if not isinstance(got, spec.Basic.GetOk) or got.delivery_tag is None:
             return

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import aiormq
 
-from placet.bus.rabbit.link import RPC_SECONDS, Link, close_channel, unavailable
+from placet.bus.rabbit.link import Link, answered, close_channel
 from placet.bus.topology import Exchange, Private, Queue, Topology
 from placet.errors import Unavailable
 
@@ -39,32 +39,28 @@ class Declarer:
 
     async def declare_private(self, channel: aiormq.Channel, queue: str, row: Private) -> None:
         """An exclusive queue lives on its consumer's connection; raises what the channel raises."""
-        await channel.queue_declare(queue, exclusive=True, auto_delete=True, timeout=RPC_SECONDS)
+        await channel.queue_declare(queue, exclusive=True, auto_delete=True)
         if row.exchange is not None:
             for key in row.keys:
-                await channel.queue_bind(queue, row.exchange, key, timeout=RPC_SECONDS)
+                await channel.queue_bind(queue, row.exchange, key)
 
     async def _exchange(self, row: Exchange) -> None:
         async def declare(channel: aiormq.Channel) -> None:
-            await channel.exchange_declare(
-                row.name, exchange_type=row.type, durable=True, timeout=RPC_SECONDS
-            )
+            await channel.exchange_declare(row.name, exchange_type=row.type, durable=True)
 
         async def look(channel: aiormq.Channel) -> None:
-            await channel.exchange_declare(row.name, passive=True, timeout=RPC_SECONDS)
+            await channel.exchange_declare(row.name, passive=True)
 
         await self._attempt("exchange", row.name, declare, look)
 
     async def _queue(self, row: Queue) -> None:
         async def declare(channel: aiormq.Channel) -> None:
-            await channel.queue_declare(
-                row.name, durable=True, arguments=dict(row.arguments()), timeout=RPC_SECONDS
-            )
+            await channel.queue_declare(row.name, durable=True, arguments=dict(row.arguments()))
             for key in row.keys if row.exchange else ():
-                await channel.queue_bind(row.name, row.exchange or "", key, timeout=RPC_SECONDS)
+                await channel.queue_bind(row.name, row.exchange or "", key)
 
         async def look(channel: aiormq.Channel) -> None:
-            await channel.queue_declare(row.name, passive=True, timeout=RPC_SECONDS)
+            await channel.queue_declare(row.name, passive=True)
 
         await self._attempt("queue", row.name, declare, look)
 
@@ -98,7 +94,7 @@ class Declarer:
     async def _on_channel(self, step: Step) -> None:
         channel = await self._link.channel()
         try:
-            with unavailable(f"{self._link.place}: the topology cannot be declared"):
+            async with answered(f"{self._link.place}: the topology cannot be declared"):
                 await step(channel)
         except Unavailable as error:
             if isinstance(error.__cause__, aiormq.exceptions.ChannelClosed):

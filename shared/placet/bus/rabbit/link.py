@@ -1,8 +1,8 @@
 """A connection to RabbitMQ that comes back by itself, and plain channels on it."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import cast
 
 import aio_pika
@@ -16,6 +16,7 @@ RECONNECT_SECONDS = 0.5
 HEARTBEAT_SECONDS = 10
 CONNECT_SECONDS = 5.0
 RPC_SECONDS = 10.0
+CANCEL_AGAIN_SECONDS = 1.0
 """How long a declaration or a consume may take."""
 
 FAILURES = (
@@ -57,6 +58,25 @@ def unavailable(what: str) -> Iterator[None]:
         if was_cancelled() or not is_loss(error):
             raise
         raise Unavailable(f"{what}: {error!s}" if str(error) else f"{what}: {error!r}") from error
+
+
+@asynccontextmanager
+async def answered(what: str) -> AsyncIterator[None]:
+    """Calls of aiormq that must be answered within `RPC_SECONDS`; raises `Unavailable` as `unavailable`.
+
+    aiormq's own `timeout` is not used: it waits with `asyncio.wait_for`, which before Python 3.12
+    loses a cancellation that comes together with the reply, and leaves errors that nobody hears.
+    """
+    with unavailable(what):
+        async with asyncio.timeout(RPC_SECONDS):
+            yield
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task and return when it has ended, also if a library loses the first cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=CANCEL_AGAIN_SECONDS)
 
 
 class Link:
@@ -101,9 +121,9 @@ class Link:
         connection = self._connection
         if connection is None or connection.transport is None or not self.connected:
             raise Unavailable(f"{self.place}: the {self.purpose} connection is lost")
-        with unavailable(f"{self.place} gives no channel"):
+        async with answered(f"{self.place} gives no channel"):
             channel = await connection.transport.connection.channel(
-                publisher_confirms=confirms, on_return_raises=confirms, timeout=RPC_SECONDS
+                publisher_confirms=confirms, on_return_raises=confirms
             )
         return cast(aiormq.Channel, channel)
 
@@ -117,8 +137,7 @@ class Link:
 async def close_channel(channel: aiormq.Channel) -> None:
     """Close a channel that may be gone already."""
     try:
-        with unavailable("the channel was lost"):
-            async with asyncio.timeout(RPC_SECONDS):
-                await channel.close()
+        async with answered("the channel was lost"):
+            await channel.close()
     except Unavailable as error:
         _log.debug("channel_close_failed", reason=str(error))

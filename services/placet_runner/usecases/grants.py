@@ -1,0 +1,52 @@
+"""What people allowed beyond one call: look at it, take it back."""
+
+from dataclasses import dataclass
+
+from placet.clock import Clock
+from placet.domain.grant import GivenGrant
+from placet.errors import Conflict, NotFound
+from placet_runner.ports import Image, Runs
+from placet_runner.rules import grants_of
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """The grants of a run."""
+
+    runs: Runs
+    clock: Clock
+
+    async def list(self, namespace: str, run_id: str) -> list[GivenGrant]:
+        """Every grant that was given in this run. Raises NotFound."""
+        image = await self._run(namespace, run_id)
+        return grants_of(await self.runs.history(image), image.revoked)
+
+    async def revoke(self, namespace: str, run_id: str, grant_id: str, by: str) -> GivenGrant:
+        """R21: what has not started by now asks again. Again is harmless.
+
+        Raises:
+            NotFound: no such run, or no such grant in it.
+            Conflict: the run has ended, and its grants with it.
+        """
+        image = await self._run(namespace, run_id)
+        grant = await self._grant(image, grant_id)
+        if grant.revoked_at is not None:
+            return grant
+        written = await self.runs.revoke(run_id, grant_id, by, self.clock.now())
+        grant = await self._grant(written or await self._run(namespace, run_id), grant_id)
+        if grant.revoked_at is None:
+            raise Conflict(f"{run_id} has ended; its grants ended with it", code="not_live")
+        return grant
+
+    async def _grant(self, image: Image, grant_id: str) -> GivenGrant:
+        found = grants_of(await self.runs.history(image), image.revoked)
+        grant = next((each for each in found if each.id == grant_id), None)
+        if grant is None:
+            raise NotFound(f"no grant {grant_id!r} in {image.id}")
+        return grant
+
+    async def _run(self, namespace: str, run_id: str) -> Image:
+        image = await self.runs.get(run_id)
+        if image is None or image.document["namespace"] != namespace:
+            raise NotFound(f"no run {run_id!r}")
+        return image
