@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placet.agents.builtins import BUILTINS
+from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.models import Model, ToolSchema
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
+from placet.agents.workspace import Workspace
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
@@ -48,7 +50,8 @@ class Agent:
         model: `provider:name`, such as `openai:gpt-5`, or anything with a `reply`.
         tools: made by the `tool` decorator.
         approval_required_risk: calls at this tier and above need a person.
-        builtins: names of builtin tools to offer, such as `ask_user_text`.
+        builtins: names of builtin tools to offer, such as `ask_user_text` or `bash`.
+        folder: where `bash` and the file tools work; the current folder otherwise.
         human_input: who may answer, and for how long a question stands.
         max_steps: model calls allowed in one run.
         approval_handler: who decides in process, unless a run brings its own.
@@ -67,6 +70,8 @@ class Agent:
     max_steps: int = 50
     approval_handler: Approver | None = None
     interaction_handler: InteractionHandler | None = None
+    folder: Path | str = "."
+    workspace: Workspace = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if (
@@ -86,7 +91,13 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
+        self.workspace = Workspace(Path(self.folder))
         _ = self.toolbox, self.resolved_model
+
+    def work_in(self, workspace: Workspace) -> None:
+        """Use this folder and these settings of the shell from now on; for whoever runs the agent."""
+        self.workspace = workspace
+        self.__dict__.pop("toolbox", None)  # its tools were made for the workspace of before
 
     @cached_property
     def toolbox(self) -> Mapping[str, Tool]:
@@ -96,7 +107,8 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: no builtin {unknown[0]!r}, only {', '.join(BUILTINS)}"
             )
-        return _by_name(self.name, [*self.tools, *(BUILTINS[name] for name in self.builtins)])
+        built = (builtin(name, self.workspace) for name in self.builtins)
+        return _by_name(self.name, [*self.tools, *built])
 
     @cached_property
     def resolved_model(self) -> Model:

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Iterable
@@ -20,20 +21,29 @@ class Loaded:
 
     agents: dict[str, Agent] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    """Where agents were looked for."""
 
 
 def load_agents(sources: Iterable[str]) -> Loaded:
-    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`)."""
+    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`).
+
+    None of them gets at any of these files without being asked about, even where they are in its folder.
+    """
     loaded = Loaded()
     for source in sources:
         try:
             _collect(loaded, source, _module(source))
         except DefinitionError as error:
             loaded.problems.append(str(error))
+    for agent in loaded.agents.values():
+        agent.work_in(agent.workspace.without(loaded.files))
     return loaded
 
 
 def _collect(loaded: Loaded, source: str, module: ModuleType) -> None:
+    if module.__file__:
+        loaded.files.append(Path(os.path.abspath(module.__file__)))
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:
         raise DefinitionError(f"{source}: no Agent at the top level of the module")

@@ -45,6 +45,8 @@ class Tool:
     """Of one execution; the time that people take does not count."""
     parameters: type[BaseModel] = field(default=BaseModel, repr=False)
     wants_context: bool = True
+    fingerprint: Callable[[Mapping[str, Any]], str] | None = None
+    """What a call will act on, in a few words that change when it does; it only reads, and may raise."""
 
     @cached_property
     def schema(self) -> dict[str, Any]:

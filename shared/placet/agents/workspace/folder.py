@@ -1,7 +1,8 @@
 """The folder that an agent works in, and how its shell runs."""
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from placet.agents.workspace.own import CONFIG, DATA, Own, own_here
@@ -55,6 +56,11 @@ class Workspace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).resolve())
+
+    def without(self, definitions: Iterable[Path]) -> "Workspace":
+        """The same, with these files of agents' definitions held to be Placet's."""
+        files = dict.fromkeys((*self.own.definitions, *definitions))
+        return replace(self, own=replace(self.own, definitions=tuple(files)))
 
     def guarded(self, path: str, *, writing: bool = True) -> bool:
         """Whether a person has to be asked before a file tool touches this path, whatever else holds.

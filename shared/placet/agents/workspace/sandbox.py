@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -92,15 +92,15 @@ def sandbox_for(workspace: Workspace) -> Sandbox:
         return _found(workspace)
 
 
-@lru_cache(maxsize=1_000)
-def _found(workspace: Workspace) -> Sandbox:
+def first_of(workspace: Workspace, names: Iterable[str] = tuple(STRATEGIES)) -> Sandbox:
+    """The first of these that works. Tries them anew; raises SettingsError as `sandbox_for` does."""
     if workspace.shell.unsandboxed:
         return Sandbox("none", isolates=False, workspace=workspace, wrap=unsandboxed)
     reasons = []
-    for name, wrap in STRATEGIES.items():
-        sandbox = Sandbox(name, isolates=True, workspace=workspace, wrap=wrap)
+    for name in names:
+        sandbox = Sandbox(name, isolates=True, workspace=workspace, wrap=STRATEGIES[name])
         try:
-            probe(workspace, [*wrap(workspace), *SHELL])
+            probe(workspace, [*sandbox.wrap(workspace), *SHELL])
         except Unfit as unfit:
             reasons.append(f"{name}: {unfit}")
         else:
@@ -110,3 +110,8 @@ def _found(workspace: Workspace) -> Sandbox:
         "unsandboxed = true, which gives lines all that Placet can reach and turns the safe list off. "
         f"Tried: {'; '.join(reasons)}"
     )
+
+
+@lru_cache(maxsize=1_000)
+def _found(workspace: Workspace) -> Sandbox:
+    return first_of(workspace)
