@@ -32,6 +32,8 @@ def load_agents(sources: Iterable[str]) -> Loaded:
     """
     loaded = Loaded()
     for source in sources:
+        if source.endswith(".py"):
+            loaded.files.append(Path(os.path.abspath(source)))
         try:
             _collect(loaded, source, _module(source))
         except DefinitionError as error:
@@ -42,7 +44,7 @@ def load_agents(sources: Iterable[str]) -> Loaded:
 
 
 def _collect(loaded: Loaded, source: str, module: ModuleType) -> None:
-    if module.__file__:
+    if module.__file__ and not source.endswith(".py"):
         loaded.files.append(Path(os.path.abspath(module.__file__)))
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:

@@ -35,6 +35,11 @@ def check_places(workspace: Workspace) -> None:
             raise SettingsError(f"the agent's folder {folder} lies in Placet's own {path}; move it")
         if path.is_relative_to(folder):
             _check_no_link(folder, path)
+            if path in own.definitions and not path.exists():
+                raise SettingsError(
+                    f"{path} is to be loaded and is not there, so a line could make it; put it there, "
+                    "or take it from PLACET_AGENTS"
+                )
 
 
 def _check_no_link(folder: Path, path: Path) -> None:

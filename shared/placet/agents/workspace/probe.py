@@ -21,6 +21,7 @@ for each in / /etc /usr /usr/bin /proc/sys/kernel/core_pattern; do
 done
 [ -r . ] && [ -x . ] || no "the folder is not readable in it"
 """
+NUMBER = "stat -L -c %d:%i"
 NO = 'found=; no() { echo "$1" >&2; exit 1; }\n'
 
 
@@ -40,14 +41,23 @@ def probe(workspace: Workspace, shell: Sequence[str]) -> None:
 
 def _unreachable(path: Path) -> str:
     """Opening it fails, and nothing can be put in its place."""
-    here = shlex.quote(str(path))
-    above = shlex.quote(str(path.parent))
+    here, above = shlex.quote(str(path)), shlex.quote(str(path.parent))
     said = shlex.quote(f"{path} is within reach; take the rights of others from it and its folder")
     return (
         f"if [ -d {here} ]; then ls {here} >/dev/null 2>&1 && no {said}\n"
         f"elif [ -e {here} ]; then : 2>/dev/null <{here} && no {said}\n"
-        f"elif [ -e {above} ] && [ -w {above} ]; then no {said}; fi\n"
+        f"elif [ {_number(path.parent)} = \"$({NUMBER} {above} 2>&1)\" ] && [ -w {above} ]\n"
+        f"then no {said}; fi\n"
     )
+
+
+def _number(folder: Path) -> str:
+    """Tells a folder from another that is at the same place in a sandbox."""
+    try:
+        state = folder.stat()
+    except OSError:
+        return "missing"
+    return f"{state.st_dev}:{state.st_ino}"
 
 
 def _run(workspace: Workspace, command: Sequence[str]) -> bytes:
