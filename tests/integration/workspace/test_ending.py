@@ -2,7 +2,9 @@
 
 import asyncio
 import signal
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
@@ -26,29 +28,30 @@ STARTING = (
 """What a line may do so as not to be ended with it."""
 
 
-@pytest.mark.parametrize("line", STARTING)
 async def test_a_line_that_takes_too_long_is_ended_with_all_that_it_started(
-    any_site: Site, line: str
+    any_site: Site,
 ) -> None:
-    name = token()
-    ran = await any_site.ran(f"echo begun; {line.format(token=name)}", seconds=0.7)
-    assert ran.code is None
-    assert ran.ended == "it took longer than 0.7 s"
-    assert ran.stdout.text == "begun\n"
-    await gone(name)
+    async def late(line: str) -> None:
+        name = token()
+        ran = await any_site.ran(f"echo begun; {line.format(token=name)}", seconds=2)
+        assert (ran.code, ran.ended) == (None, "it took longer than 2 s"), line
+        assert ran.stdout.text == "begun\n"
+        await gone(name)
+
+    await all_at_once(late)
 
 
-@pytest.mark.parametrize("line", STARTING)
-async def test_a_line_that_is_cancelled_is_ended_with_all_that_it_started(
-    any_site: Site, line: str
-) -> None:
-    name = token()
-    running = asyncio.create_task(any_site.ran(line.format(token=name)))
-    await eventually(lambda: alive(name))
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    await gone(name)
+async def test_a_line_that_is_cancelled_is_ended_with_all_that_it_started(any_site: Site) -> None:
+    async def cancelled(line: str) -> None:
+        name = token()
+        running = asyncio.create_task(any_site.ran(line.format(token=name)))
+        await eventually(lambda: alive(name))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await gone(name)
+
+    await all_at_once(cancelled)
 
 
 async def test_what_a_finished_line_left_running_is_ended(any_site: Site) -> None:
@@ -91,7 +94,7 @@ async def test_the_exit_code_is_the_shells(any_site: Site, line: str, code: int)
 
 async def test_it_is_the_same_on_uvloop(tmp_path: Path) -> None:
     name = token()
-    workspace = Workspace(tmp_path, ShellSettings(seconds=0.7))
+    workspace = Workspace(tmp_path, ShellSettings(seconds=1))
 
     def both() -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -101,6 +104,13 @@ async def test_it_is_the_same_on_uvloop(tmp_path: Path) -> None:
 
     await asyncio.to_thread(both)
     await gone(name)
+
+
+async def all_at_once(check: Callable[[str], Coroutine[Any, Any, None]]) -> None:
+    """For every line; one that fails ends the others."""
+    async with asyncio.TaskGroup() as group:
+        for line in STARTING:
+            group.create_task(check(line))
 
 
 async def gone(name: str) -> None:

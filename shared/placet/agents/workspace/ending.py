@@ -12,38 +12,27 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import NoReturn
 
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
-
-
-class Stopped(Exception):
-    """Somebody wants the end of it."""
+AWAITED = {signal.SIGTERM, signal.SIGCHLD}
 
 
 def main(command: list[str]) -> int:
     """Run the command; its exit code, 128 and the signal's number where a signal ended it."""
+    # Blocked and waited for: a handler could run just before a wait that then never ends.
+    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     libc = ctypes.CDLL(None)
     libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc.prctl(SET_PARENT_DEATH_SIGNAL, int(signal.SIGTERM), 0, 0, 0)
-    signal.signal(signal.SIGTERM, _stop)
-    code = 128 + signal.SIGTERM
-    with suppress(Stopped):
-        code = _code_of(_start(command))
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    code = _code_of(_start(command))
     _end_all()
     return code
-
-
-def _stop(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Stopped
 
 
 def _start(command: list[str]) -> int:
     process = os.fork()
     if process == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         try:
             os.execv(command[0], command)  # noqa: S606 - it is asked to
         except OSError as error:
@@ -54,11 +43,15 @@ def _start(command: list[str]) -> int:
 
 
 def _code_of(process: int) -> int:
-    while True:
-        ended, status = os.waitpid(-1, 0)
-        if ended == process:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
+    """Wait for its end, or for SIGTERM; who else ends meanwhile is taken off the system's list."""
+    while signal.sigwait(AWAITED) != signal.SIGTERM:
+        ended = None
+        while ended != 0:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+            if ended == process:
+                code = os.waitstatus_to_exitcode(status)
+                return code if code >= 0 else 128 - code
+    return 128 + signal.SIGTERM
 
 
 def _end_all() -> None:

@@ -46,7 +46,7 @@ def _unreachable(path: Path) -> str:
     return (
         f"if [ -d {here} ]; then ls {here} >/dev/null 2>&1 && no {said}\n"
         f"elif [ -e {here} ]; then : 2>/dev/null <{here} && no {said}\n"
-        f"elif [ {_number(path.parent)} = \"$({NUMBER} {above} 2>&1)\" ] && [ -w {above} ]\n"
+        f'elif [ {_number(path.parent)} = "$({NUMBER} {above} 2>&1)" ] && [ -w {above} ]\n'
         f"then no {said}; fi\n"
     )
 

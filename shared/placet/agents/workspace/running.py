@@ -47,25 +47,36 @@ class Running:
         self._bounds = bounds
         self._ending = ending
         self._ran = Ran(Output(bounds.output_bytes), Output(bounds.output_bytes))
+        self._reading = asyncio.gather(
+            self._read(process.stdout, self._ran.stdout),
+            self._read(process.stderr, self._ran.stderr),
+        )
 
     async def finish(self) -> Ran:
         """Read it to its end, or to the end of its time. Cancelled, it is ended as well."""
         ran = self._ran
-        reading = asyncio.gather(
-            self._read(self._process.stdout, ran.stdout),
-            self._read(self._process.stderr, ran.stderr),
-        )
         try:
             async with asyncio.timeout(self._bounds.seconds):
-                await asyncio.shield(reading)
+                await asyncio.shield(self._reading)
                 await self._process.wait()
         except TimeoutError:
             ran.ended = ran.ended or f"it took longer than {self._bounds.seconds:g} s"
         finally:
-            await self._end(reading)
+            await self.end()
         if ran.ended is None:
             ran.code = _shell_code(self._process.returncode)
         return ran
+
+    async def end(self) -> None:
+        """End it now. What is read to its end has no writer left: only then is all of it gone."""
+        self._signal(self._ending)
+        gone = asyncio.gather(self._reading, self._process.wait())
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.shield(gone)
+        except TimeoutError:
+            self._signal(signal.SIGKILL)
+            gone.cancel()
 
     async def _read(self, stream: asyncio.StreamReader | None, kept: Output) -> None:
         assert stream is not None  # noqa: S101 - it was started with pipes
@@ -74,17 +85,6 @@ class Running:
             if kept.total > FLOOD * self._bounds.output_bytes and self._ran.ended is None:
                 self._ran.ended = f"it wrote more than {FLOOD * self._bounds.output_bytes} bytes"
                 self._signal(self._ending)
-
-    async def _end(self, reading: "asyncio.Future[tuple[None, None]]") -> None:
-        """What is read to its end has no writer left: only then is all of it gone."""
-        self._signal(self._ending)
-        gone = asyncio.gather(reading, self._process.wait())
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await asyncio.shield(gone)
-        except TimeoutError:
-            self._signal(signal.SIGKILL)
-            gone.cancel()
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process.returncode is not None:
@@ -110,16 +110,25 @@ async def run(
     Raises:
         OSError: it can't be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=folder,
-        env=environment,
-        start_new_session=True,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
     )
-    return await Running(process, bounds, ending).finish()
+    try:
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # It may run already: asyncio itself would end the first process and none of the others.
+        with suppress(OSError):
+            await Running(await starting, bounds, ending).end()
+        raise
+    return await Running(starting.result(), bounds, ending).finish()
 
 
 def _shell_code(code: int | None) -> int | None:
