@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-import socket
+import stat
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,8 +45,7 @@ class Desk:
         for name, to in LINKS.items():
             (self.folder / name).symlink_to(to.format(base=self.base))
         os.mkfifo(self.folder / "pipe")
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(str(self.folder / "socket"))
+        os.mknod(self.folder / "socket", stat.S_IFSOCK | 0o600)
 
     @cached_property
     def tools(self) -> dict[str, Tool]:

@@ -55,7 +55,7 @@ class Workspace:
     own: Own = field(default_factory=own_here)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "folder", Path(self.folder).resolve())
+        object.__setattr__(self, "folder", Path(self.folder).expanduser().resolve())
 
     def without(self, definitions: Iterable[Path]) -> "Workspace":
         """The same, with these files of agents' definitions held to be Placet's."""

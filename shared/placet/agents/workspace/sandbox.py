@@ -106,8 +106,9 @@ def first_of(workspace: Workspace, names: Iterable[str] = tuple(STRATEGIES)) -> 
         else:
             return sandbox
     raise SettingsError(
-        "the shell tool runs nothing, since no sandbox works here. Install bubblewrap, or set [shell] "
-        "unsandboxed = true, which gives lines all that Placet can reach and turns the safe list off. "
+        "the shell tool runs nothing, since no sandbox works here. Install bubblewrap and allow user "
+        "namespaces, or set [shell] unsandboxed = true, which gives lines all that Placet can reach and "
+        "turns the safe list off. "
         f"Tried: {'; '.join(reasons)}"
     )
 
