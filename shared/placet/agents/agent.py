@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placet.agents.builtins import BUILTINS
+from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.interventions import Classifier, HumanInTheLoop
 from placet.agents.models import Model, ToolSchema
@@ -14,6 +15,7 @@ from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
+from placet.agents.workspace import ShellSettings, Workspace
 from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
@@ -53,7 +55,8 @@ class Agent:
         model: `provider:name`, such as `openai:gpt-5`, or anything with a `reply`.
         tools: made by the `tool` decorator.
         approval_required_risk: calls at this tier and above need a person.
-        builtins: names of builtin tools to offer, such as `ask_user_text`.
+        builtins: names of builtin tools to offer, such as `ask_user_text` or `bash`.
+        folder: where `bash` and the file tools work; the current folder otherwise.
         human_input: who may answer, and for how long a question stands.
         max_steps: model calls allowed in one run.
         approval_handler: who decides in process, unless a run brings its own.
@@ -81,6 +84,7 @@ class Agent:
     max_steps: int = 50
     approval_handler: Approver | None = None
     interaction_handler: InteractionHandler | None = None
+    folder: Path | str = "."
     tool_permissions: Mapping[str, str] = field(default_factory=dict)
     allowed_tools: Sequence[str] | None = None
     sources: Mapping[str, SourceRule] = field(default_factory=dict)
@@ -94,6 +98,7 @@ class Agent:
         default_factory=dict, init=False, repr=False, kw_only=True
     )
     """What each user's runs in this process trust: tools, each with the digest of its schema then."""
+    workspace: Workspace = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if (
@@ -113,11 +118,18 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
+        shell = ShellSettings(unsandboxed=self.operator.tables.shell.unsandboxed)
+        self.workspace = Workspace(Path(self.folder), shell)
         _ = self.toolbox, self.resolved_model, self.policy
 
     def under(self, operator: Operator) -> "Agent":
         """This definition as the operator bounds it. Raises DefinitionError."""
         return replace(self, operator=operator)
+
+    def work_in(self, workspace: Workspace) -> None:
+        """Use this folder and these settings of the shell from now on; for whoever runs the agent."""
+        self.workspace = workspace
+        self.__dict__.pop("toolbox", None)  # its tools were made for the workspace of before
 
     @cached_property
     def toolbox(self) -> Mapping[str, Tool]:
@@ -127,7 +139,8 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: no builtin {unknown[0]!r}, only {', '.join(BUILTINS)}"
             )
-        return _by_name(self.name, [*self.tools, *(BUILTINS[name] for name in self.builtins)])
+        built = (builtin(name, self.workspace) for name in self.builtins)
+        return _by_name(self.name, [*self.tools, *built])
 
     @cached_property
     def resolved_model(self) -> Model:

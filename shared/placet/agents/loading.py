@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Iterable
@@ -23,17 +24,26 @@ class Loaded:
     problems: list[str] = field(default_factory=list)
     found: dict[str, Agent] = field(default_factory=dict)
     """The definitions as their files have them."""
+    files: list[Path] = field(default_factory=list)
+    """Where agents were looked for."""
 
 
 def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loaded:
-    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded."""
+    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded.
+
+    None of them gets at any of these files without being asked about, even where they are in its folder.
+    """
     loaded = Loaded()
     bounds = operator or Operator()
     for source in sources:
+        if source.endswith(".py"):
+            loaded.files.append(Path(os.path.abspath(source)))
         try:
             _collect(loaded, source, _module(source), bounds)
         except DefinitionError as error:
             loaded.problems.append(str(error))
+    for agent in loaded.agents.values():
+        agent.work_in(agent.workspace.without(loaded.files))
     return loaded
 
 
@@ -53,6 +63,8 @@ def for_a_runner(loaded: Loaded) -> Loaded:
 
 
 def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator) -> None:
+    if module.__file__ and not source.endswith(".py"):
+        loaded.files.append(Path(os.path.abspath(module.__file__)))
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:
         raise DefinitionError(f"{source}: no Agent at the top level of the module")

@@ -3,8 +3,10 @@
 from placet.domain.risk import ToolRisk
 from placet.gate.facts import Facts, Role
 from placet.gate.policy import Policy, SourcePolicy
+from placet.gate.shell import Opaque, read
 from placet.gate.verdict import Decision, Level, Verdict, said
 
+WRITE = "write_file"
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 
 
@@ -22,10 +24,22 @@ def judge(facts: Facts, policy: Policy) -> Verdict | None:
 
 
 def _denied(facts: Facts, policy: Policy) -> Verdict | None:
-    layer = policy.denied_by(facts.tool)
-    if layer is None:
-        return None
-    return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
+    if layer := policy.denied_by(facts.tool):
+        return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
+    if (
+        facts.role is Role.SHELL
+        and (layer := policy.denied_by(WRITE))
+        and _writes(facts.line or "")
+    ):
+        why = f"the {layer} denies {WRITE}, and this line may write a file by a redirect"
+        return said(DENY, Level.DENY, "redirect_denied", why)
+    return None
+
+
+def _writes(line: str) -> bool:
+    """Whether a line redirects into a file, as far as it can be told: what can't be read may."""
+    found = read(line)
+    return isinstance(found, Opaque) and ">" in line
 
 
 def _always(facts: Facts, policy: Policy) -> Verdict | None:
