@@ -31,6 +31,7 @@ class Script(Model):  # type: ignore[misc]
     def __init__(self) -> None:
         self.turns: list[list[Any]] = []
         self.answered = 0
+        self.made = 0
 
     def begin(self, turns: list[list[Any]]) -> None:
         self.turns, self.answered = turns, 0
@@ -48,7 +49,8 @@ class Script(Model):  # type: ignore[misc]
         self.answered += 1
         yield {"messageStart": {"role": "assistant"}}
         for name, args_of in wanted:
-            use = {"name": name, "toolUseId": f"use_{args_of['n']}"}
+            self.made += 1
+            use = {"name": name, "toolUseId": f"use_{self.made}"}
             yield {"contentBlockStart": {"start": {"toolUse": use}}}
             yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(args_of)}}}}
             yield {"contentBlockStop": {}}
@@ -82,13 +84,13 @@ class Scenario:
     def answer(self, prompt: str) -> Any:
         """The answer to the call that the prompt shows."""
         number = re.findall(r'"n": (\d+)', prompt)[-1]
-        first = int(number) not in self.asked
-        if first:
+        waits_still = self.given["mode"] == "interrupt" and int(number) in self.asked
+        if not waits_still:
             self.asked.append(int(number))
         answer = self.given["answers"][number]
         if answer == {"raises": True}:
             raise NoIdea
-        return answer if first else "no"
+        return "no" if waits_still else answer
 
     async def answer_later(self, prompt: str) -> Any:
         await asyncio.sleep(0)

@@ -36,8 +36,8 @@ class Played:
         return self.ask(prompt)
 
     def answer(self, number: int) -> Any:
-        """The answer to a call; whoever asks for it again gets a no."""
-        if number in self.asked:
+        """The answer to a call; a no, if an answer that was none left it waiting."""
+        if self.given["mode"] == "interrupt" and number in self.asked:
             return "no"
         self.asked.append(number)
         answer = self.given["answers"][str(number)]

@@ -1,7 +1,7 @@
 """Scenarios from dice, and where Placet departs from Strands knowingly."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -29,20 +29,26 @@ Outcome = dict[str, Any]
 
 
 def drawn(dice: random.Random, mode: str) -> Scenario:
-    """One scenario. Each call has an argument of its own, so that no denial is of a call before it."""
+    """One scenario. A call has an argument of its own, unless it is made again in a later turn."""
     answers: dict[str, Any] = {}
     trust = dice.random() < 0.5
+    raises = mode == "inline" and dice.random() < 0.3
+    again: list[list[Any]] = []
 
     def call(name: str) -> list[Any]:
         number = len(answers) + 1
-        answers[str(number)] = _answer(dice, mode)
+        answers[str(number)] = RAISES if raises and dice.random() < 0.1 else _answer(dice)
         return [name, {"n": number}]
 
     def turn() -> list[Any]:
         # What waits side by side and is trusted and denied at once depends on who is faster.
         apart = mode == "interrupt" and trust
         many = dice.randint(1, len(TOOLS) if apart else CALLS)
-        return [call(name) for name in (dice.sample if apart else dice.choices)(TOOLS, k=many)]
+        fresh = [call(name) for name in (dice.sample if apart else dice.choices)(TOOLS, k=many)]
+        repeated = [again.pop()] if again and dice.random() < 0.3 else []
+        if mode == "inline" and not (trust or raises):
+            again.extend(fresh)
+        return fresh + repeated
 
     runs = [[turn() for _ in range(dice.randint(1, 3))] for _ in range(dice.randint(1, 2))]
     return {
@@ -60,9 +66,7 @@ def drawn(dice: random.Random, mode: str) -> Scenario:
     }
 
 
-def _answer(dice: random.Random, mode: str) -> Any:
-    if mode == "inline" and dice.random() < 0.03:
-        return RAISES
+def _answer(dice: random.Random) -> Any:
     kinds: list[list[Any]] = [YES, TRUST, NO]
     return dice.choice(dice.choices(kinds, [3, 2, 3])[0])
 
@@ -152,6 +156,31 @@ def _in_words(scenario: Scenario) -> Scenario:
     return scenario | {"answers": {n: "y" if given == APPROVED else given for n, given in answers}}
 
 
+def numbers(calls: Iterable[Any]) -> list[int]:
+    """What tells the calls apart."""
+    return [args["n"] for _, args in calls]
+
+
+def _repeats(scenario: Scenario) -> bool:
+    made = numbers(call for run in scenario["runs"] for turn in run for call in turn)
+    return len(set(made)) < len(made)
+
+
+def _not_asked_again(scenario: Scenario, outcome: Outcome) -> Outcome:
+    """A call that was denied is not asked about again, until a person has said something else."""
+    left, ran, asked = list(outcome["asked"]), numbers(outcome["ran"]), list[int]()
+    for run in scenario["runs"]:
+        denied: set[int] = set()
+        for turn in run:
+            here = [left.pop(0) for number in numbers(turn) if left and left[0] == number]
+            put = [number for number in here if number not in denied]
+            if any(scenario["answers"][str(number)] is not None for number in put):
+                denied = set()
+            denied |= {number for number in put if number not in ran}
+            asked += put
+    return outcome | {"asked": asked}
+
+
 DEPARTURES = [
     Departure(
         "what an evaluator returns approves, or trusts, only if it is True",
@@ -194,6 +223,14 @@ DEPARTURES = [
         _takes_decisions,
         scenario(["send"], answers=[APPROVED], mode="interrupt"),
         told=_in_words,
+    ),
+    Departure(
+        "a call that was denied is answered from that denial when the model makes it again at once",
+        "a person who is asked the same thing over and over says yes in the end",
+        _repeats,
+        scenario(["send"], ["send"], answers=["no"])
+        | {"runs": [[[["send", {"n": 1}]], [["send", {"n": 1}]]]]},
+        expected=_not_asked_again,
     ),
 ]
 """The whole list. In everything else the two agree."""
