@@ -15,7 +15,7 @@ from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
-from placet.agents.workspace import ShellSettings, Workspace
+from placet.agents.workspace import Workspace
 from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
@@ -114,8 +114,7 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
-        shell = ShellSettings(unsandboxed=self.operator.tables.shell.unsandboxed)
-        self.workspace = Workspace(Path(self.folder), shell)
+        self.workspace = Workspace(Path(self.folder), self.operator.shell)
         _ = self.toolbox, self.resolved_model, self.policy
 
     def under(self, operator: Operator) -> "Agent":
