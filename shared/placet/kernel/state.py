@@ -118,6 +118,9 @@ class State:
     """The calls of the last model turn, in the model's order, until each has its result."""
     unread: list[UserTurn] = field(default_factory=list)
     """Messages that came while calls were open: they follow the results."""
+    heard: int = 0
+    """Messages so far; the first one is the run's input, and its sender the initiator."""
+    initiator: str | None = None
     steps: int = 0
     journaled: int = 0
     grants: list[Grant] = field(default_factory=list)
@@ -174,6 +177,11 @@ class State:
 
     def _hear(self, turn: UserTurn) -> None:
         self.refusals.clear()
+        if not self.heard:
+            self.initiator = turn.sender
+        elif turn.sender != self.initiator:
+            self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
+        self.heard += 1
         (self.unread if self.calls else self.turns).append(turn)
 
     def _reply(self, entry: ModelReplied) -> None:
