@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.handlers import Approver, InteractionHandler
@@ -65,6 +65,7 @@ class Agent:
             is not listed asks.
         sources: rules for tools by their source: a policy word, or `{"policy": ..., "tools": {...}}`.
         classifier: judges what nothing else decides; see `HumanInTheLoop`.
+        edits: whether the approver may change the arguments of a call.
         taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
@@ -90,6 +91,7 @@ class Agent:
     sources: Mapping[str, SourceRule] = field(default_factory=dict)
     classifier: Classifier = None
     interventions: Sequence[HumanInTheLoop] = ()
+    edits: bool = False
     taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     operator: Operator = field(default_factory=Operator, kw_only=True)
@@ -173,6 +175,11 @@ class Agent:
             return "decision"
         own = intervention.evaluate or intervention.evaluate_trust
         return "anything" if own else "words"
+
+    @property
+    def editable_schemas(self) -> Mapping[str, dict[str, Any]]:
+        """By tool: what arguments that a person changes must satisfy; empty if nobody may."""
+        return {name: tool.schema for name, tool in self.toolbox.items()} if self.edits else {}
 
     @property
     def judge(self) -> Classifier:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
@@ -10,7 +10,7 @@ from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Facts, Standing, Verdict
+from placet.gate import Facts, Level, Standing, Verdict
 from placet.kernel.journal import (
     AnswerJudged,
     CallJudged,
@@ -46,6 +46,9 @@ class Ask:
     fingerprint: str | None = None
     """Of what the call acts on, as it was when the question was put."""
     resolution: Resolution | None = None
+    risk: ToolRisk = ToolRisk.SAFE
+    every_time: bool = False
+    """Under what it was answered: the tier then, and whether it is asked about each time."""
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
 
@@ -79,12 +82,21 @@ class CallState:
     """The tool's own asks, in order."""
     drift: str = ""
     """What the person approved and what it is now, where that differs."""
-    drifts: int = 0
-    """How often that happened."""
+    approvals: int = 0
+    """How often a person was asked about it."""
+    proposed: ToolCall | None = None
+    """What the model wanted, where a person changed the arguments."""
     attempt: int = 0
     in_doubt: bool = False
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
+
+    @property
+    def asked_each_time(self) -> bool:
+        """Whether only this one call can be allowed, or only with what its data asks for."""
+        return self.verdict is not None and (
+            self.verdict.every_time or self.verdict.level is Level.TAINT
+        )
 
     def lose(self, grant_id: str) -> None:
         """A grant is gone: a call that it covers, and that has not started, is judged again."""
@@ -98,8 +110,13 @@ class CallState:
 
     def drifted(self, entry: ResourceDrifted) -> None:
         """The yes was for something else: it does not count, and the call is asked about again."""
-        self.approval, self.drifts = None, self.drifts + 1
+        self.approval = None
         self.drift = f"{entry.was} when it was approved, {entry.now} now"
+
+    def edited(self, args: dict[str, Any]) -> None:
+        """A person changed the arguments: the call as it is now is judged again."""
+        self.proposed = self.proposed or self.call
+        self.call, self.verdict = self.call.model_copy(update={"args": args}), None
 
     @property
     def open_ask(self) -> Ask | None:
@@ -202,7 +219,8 @@ class State:
             call.asks.append(ask)
             call.in_doubt = False
         else:
-            call.approval = ask
+            call.approval, call.approvals = ask, call.approvals + 1
+            ask.risk, ask.every_time = call.risk, call.asked_each_time
 
     def _resolve(self, entry: InputResolved) -> None:
         self.applied.append(entry.input_id)
@@ -212,6 +230,9 @@ class State:
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
                     ask.resolution = entry.resolution
+                    args = entry.resolution.outcome.args
+                    if ask is call.approval and ask.approved and args is not None:
+                        call.edited(args)
 
     def _allow(self, entry: GrantGiven | GrantRevoked | TrustGiven) -> None:
         match entry:
