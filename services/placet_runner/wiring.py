@@ -1,9 +1,11 @@
 """Where the runner's parts meet."""
 
+import asyncio
 import socket
 
 from placet.agents.loading import Loaded, for_a_runner, load_agents
 from placet.agents.operator import read_operator
+from placet.agents.shells import refused_shells
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -103,6 +105,8 @@ class Runner:
         """Begin to consume and to sweep. Raises Unavailable; call it again then."""
         for problem in self.loaded.problems:
             _log.error("agents_not_loaded", problem=problem)
+        for refused in await asyncio.to_thread(refused_shells, self.loaded.agents.values()):
+            _log.warning("shell_refused", reason=refused)
         handlers = {
             RUNS_QUEUE: self._consumers.on_command,
             RESOLUTIONS_QUEUE: self._consumers.on_resolution,

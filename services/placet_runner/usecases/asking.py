@@ -26,4 +26,5 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         expires_in=timedelta(seconds=human.expires_in_seconds),
         accepts=agent.accepts,
         trusts=agent.policy.trusts,
+        editable=agent.editable_schemas,
     )

@@ -141,7 +141,8 @@ class Holder:
         match following:
             case Judge(calls):
                 for call in calls:
-                    self.grip.note(await judge_call(self.agent, call, self.grip.state))
+                    for entry in await judge_call(self.agent, call, self.grip.state):
+                        self.grip.note(entry)
             case Act() as act:
                 await self._act(act)
             case CallModel():

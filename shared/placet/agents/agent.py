@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.handlers import Approver, InteractionHandler
@@ -15,7 +15,7 @@ from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
-from placet.agents.workspace import ShellSettings, Workspace
+from placet.agents.workspace import Workspace
 from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
@@ -65,6 +65,7 @@ class Agent:
             is not listed asks.
         sources: rules for tools by their source: a policy word, or `{"policy": ..., "tools": {...}}`.
         classifier: judges what nothing else decides; see `HumanInTheLoop`.
+        edits: whether the approver may change the arguments of a call.
         taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
@@ -90,6 +91,7 @@ class Agent:
     sources: Mapping[str, SourceRule] = field(default_factory=dict)
     classifier: Classifier = None
     interventions: Sequence[HumanInTheLoop] = ()
+    edits: bool = False
     taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     operator: Operator = field(default_factory=Operator, kw_only=True)
@@ -118,8 +120,7 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
-        shell = ShellSettings(unsandboxed=self.operator.tables.shell.unsandboxed)
-        self.workspace = Workspace(Path(self.folder), shell)
+        self.workspace = Workspace(Path(self.folder), self.operator.shell)
         _ = self.toolbox, self.resolved_model, self.policy
 
     def under(self, operator: Operator) -> "Agent":
@@ -178,6 +179,11 @@ class Agent:
             return "decision"
         own_trust = intervention.enable_trust and intervention.evaluate_trust
         return "anything" if intervention.evaluate or own_trust else "words"
+
+    @property
+    def editable_schemas(self) -> Mapping[str, dict[str, Any]]:
+        """By tool: what arguments that a person changes must satisfy; empty if nobody may."""
+        return {name: tool.schema for name, tool in self.toolbox.items()} if self.edits else {}
 
     @property
     def judge(self) -> Classifier:

@@ -59,12 +59,23 @@ async def execute(tool: Tool, call: CallState, context: Context) -> CallResult |
         return _result(call, CallOutcome.ERROR, SWALLOWED if context.raised else what)
     if context.raised:
         return _result(call, CallOutcome.ERROR, SWALLOWED)
-    return _packed(call, value, highest(tool.label, context.taint))
+    return _packed(call, _told(call, value), highest(tool.label, context.taint))
 
 
 def cut_off(call: CallState) -> CallResult:
     """What is told of a call whose tool cancelled the very task that ran it."""
     return _result(call, CallOutcome.ERROR, "The tool cancelled itself.")
+
+
+def _told(call: CallState, value: object) -> object:
+    """The result, with what really ran where a person changed what the model wanted."""
+    if call.proposed is None:
+        return value
+    return {
+        "note": "A person changed the arguments before it ran.",
+        "ran_with": call.call.args,
+        "result": value,
+    }
 
 
 def _packed(call: CallState, value: object, label: Label) -> CallResult:

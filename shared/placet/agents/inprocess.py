@@ -82,7 +82,8 @@ class _Run:
             match decide(self.state, self.agent.facts, max_steps=self.agent.max_steps):
                 case Judge(calls):
                     for call in calls:
-                        self.note(await judge_call(self.agent, call, self.state))
+                        for entry in await judge_call(self.agent, call, self.state):
+                            self.note(entry)
                 case Act() as act:
                     await self.act(act)
                 case CallModel():
@@ -201,6 +202,7 @@ async def run_in_process(
             expires_in=timedelta(seconds=agent.human_input.expires_in_seconds),
             accepts=agent.accepts,
             trusts=agent.policy.trusts,
+            editable=agent.editable_schemas,
         ),
         approver=approver,
         questions=asker,

@@ -33,28 +33,35 @@ from placet.kernel.turns import CallOutcome, CallResult
 _log = structlog.get_logger(__name__)
 
 
-async def judge_call(agent: Agent, call: CallState, state: State) -> CallJudged | ToolFinished:
-    """The journal's entry for one call that the model wants: judged, or closed because it can't be.
+async def judge_call(agent: Agent, call: CallState, state: State) -> list[Entry]:
+    """The journal's entries for one call: judged, or closed because it can't be.
+
+    A call that an approver changed is judged as it is now; a scope that came with the change grants
+    that call.
 
     Bad arguments go back to the model and are never put to a person. A classifier is asked at most
     once for a call, and only where nothing else decides it.
     """
     tool = agent.toolbox.get(call.call.tool)
     if tool is None:
-        return _closed(call, CallOutcome.REFUSED, f"There is no tool {call.call.tool!r}.")
+        return [_closed(call, CallOutcome.REFUSED, f"There is no tool {call.call.tool!r}.")]
     try:
         canonical(call.call.args)
     except Invalid as error:
-        return _closed(call, CallOutcome.ERROR, f"The arguments can't be used: {error}")
+        return [_closed(call, CallOutcome.ERROR, f"The arguments can't be used: {error}")]
     errors = field_errors(tool.schema, call.call.args)
     if errors:
         listed = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors[:20])
-        return _closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")
+        return [_closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")]
     facts = _facts(tool, call.call, state.taint)
     if facts is None:
-        return _closed(
-            call, CallOutcome.ERROR, f"{tool.name} computed a risk that is no tier; it did not run"
-        )
+        return [
+            _closed(
+                call,
+                CallOutcome.ERROR,
+                f"{tool.name} computed a risk that is no tier; it did not run",
+            )
+        ]
     verdict = gate(facts, agent.policy, state.standing)
     if verdict is None:
         found = await assess(agent.judge, agent.resolved_model, call.call)
@@ -63,7 +70,8 @@ async def judge_call(agent: Agent, call: CallState, state: State) -> CallJudged 
         facts = facts.model_copy(update={"assessment": found})
         verdict = gate(facts, agent.policy, state.standing)
         assert verdict is not None  # noqa: S101 - it has been assessed
-    return _judged(call, facts, verdict)
+    judged = _judged(call, facts, verdict)
+    return [judged, *_grant_of_an_edit(call, judged)]
 
 
 def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[Entry]:
@@ -117,9 +125,21 @@ def _waited_for(call: CallState, resolution: Resolution) -> bool:
     return call.approval is not None and call.approval.input_id == resolution.input_id
 
 
+def _grant_of_an_edit(call: CallState, judged: CallJudged) -> Iterator[GrantGiven]:
+    """The scope of an approval that changed the call, once it is known what the call is now."""
+    resolution = call.approval.resolution if call.approval else None
+    if call.proposed is None or resolution is None or judged.facts is None:
+        return
+    if judged.verdict.decision is Decision.DENY:
+        return
+    grant = granted(judged.facts, offer(judged.facts, judged.verdict), resolution)
+    if grant is not None:
+        yield GrantGiven(grant=grant)
+
+
 def _grant(call: CallState, resolution: Resolution) -> Iterator[GrantGiven]:
     if call.facts is None or call.verdict is None or resolution.state is not InputState.ANSWERED:
-        return
+        return  # also where the approver changed the call: it has no verdict now
     grant = granted(call.facts, offer(call.facts, call.verdict), resolution)
     if grant is not None:
         yield GrantGiven(grant=grant)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from placet.agents.workspace.folder import ShellSettings
 from placet.domain.risk import ToolRisk
 from placet.errors import SettingsError
 from placet.gate import Decision, Layer, Source, SourcePolicy
@@ -57,9 +58,19 @@ class SourceTable(_Table):
 
 
 class ShellTable(_Table):
-    """`[shell]`."""
+    """`[shell]`: how the shell tool runs lines."""
 
     unsandboxed: bool = False
+    """Lines may reach all that Placet can; the safe list is off then."""
+    user: str | None = None
+    """The account that runs lines, where Placet is root."""
+    environment: list[str] = []
+    """Names of variables that lines get."""
+    readable: list[str] = []
+    """Further folders that lines may read, such as tool chains."""
+    seconds: float = 120
+    output_bytes: int = 65_536
+    """Of each stream, kept for the model."""
 
 
 class TaintTable(_Table):
@@ -98,6 +109,19 @@ class Operator:
             {same_tool(k): Decision(v) for k, v in self.tables.tool_permissions.items()},
             ToolRisk(tier) if tier is not None else None,
             frozenset(same_tool(name) for name in limits.always_ask),
+        )
+
+    @property
+    def shell(self) -> ShellSettings:
+        """How the shell tool runs lines."""
+        table = self.tables.shell
+        return ShellSettings(
+            unsandboxed=table.unsandboxed,
+            user=table.user,
+            environment=tuple(table.environment),
+            readable=tuple(Path(folder) for folder in table.readable),
+            seconds=table.seconds,
+            output_bytes=table.output_bytes,
         )
 
     def safe_layers(self, agent: str) -> Sequence[SafeLayer]:
@@ -144,7 +168,9 @@ def read_operator(path: Path) -> Operator:
     except ValidationError as error:
         raise SettingsError("; ".join(_problem(path, each) for each in error.errors())) from None
     _check_words(path, tables)
-    return Operator(tables, str(path))
+    made = Operator(tables, str(path))
+    _ = made.shell  # what it refuses is told at start
+    return made
 
 
 def _check_words(path: Path, tables: Tables) -> None:

@@ -1,10 +1,11 @@
 """The questions that a run puts: from what is known about it and one of its calls."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from placet.domain.base import DEFAULT_NAMESPACE
+from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
 from placet.domain.interaction import (
     Accepts,
     ApprovalRequest,
@@ -39,6 +40,8 @@ class Asker:
     """What an approval may be answered with."""
     trusts: bool = False
     """Whether an answer may trust a tool."""
+    editable: Mapping[str, JsonObject] = field(default_factory=dict)
+    """Schemas of the tools whose arguments the approver may change."""
 
     def key(self, call_id: str) -> str:
         """The idempotency key of a call: the same on every try."""
@@ -76,9 +79,10 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         grants=offered.keys,
         exact=offered.exact,
         accepts=asker.accepts,
+        args_schema=asker.editable.get(call.call.tool),
         trust=asker.trusts and offered.trustable,
         message=f"{question(call.call)}{_drift(call)}"[:4000],
-        **asker.fields(call, f"approval:{call.drifts}" if call.drifts else "approval", now),
+        **asker.fields(call, f"approval:{call.approvals}" if call.approvals else "approval", now),
     ).with_digest()
 
 

@@ -163,7 +163,7 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
         return _result(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
     if call.review and not _reruns(call.review):
         return _reviewed(call, call.review.outcome)
-    if verdict is not None and verdict.decision is Decision.ASK and call.approval is None:
+    if verdict is not None and verdict.decision is Decision.ASK and _unasked(call):
         return "ask"
     if call.approval and not call.approval.approved and not _covered(call):
         return _not_approved(call, call.approval)
@@ -185,7 +185,7 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
             f"policy_changed: the {tool.denied_by} denies {call.call.tool} by now; it was not run."
         )
         return _result(call, CallOutcome.REFUSED, stopped)
-    if call.approval and call.approval.digest and call.approval.digest != _consent(call):
+    if not _consented(call):
         drift = "args_drift: these are not the arguments that a person approved; it was not run."
         return _result(call, CallOutcome.REFUSED, drift)
     if changed:
@@ -201,9 +201,25 @@ def _covered(call: CallState) -> bool:
     return allowed and outcome is not None and outcome.state is InputState.WITHDRAWN
 
 
-def _consent(call: CallState) -> str:
-    """What a yes to this very call binds."""
-    return call_digest(call.call.tool, call.schema_digest, call.call.args)
+def _unasked(call: CallState) -> bool:
+    """Whether nobody was asked about this call, or only about one that was to be judged less strictly."""
+    approval = call.approval
+    if approval is None:
+        return True
+    stricter = call.risk.rank > approval.risk.rank
+    stricter = stricter or (call.asked_each_time and not approval.every_time)
+    return approval.approved and call.proposed is not None and stricter
+
+
+def _consented(call: CallState) -> bool:
+    """Whether the yes, if there is one, is to exactly these arguments: as asked, or as changed."""
+    approval = call.approval
+    if approval is None or not approval.digest:
+        return True
+    changed = approval.outcome.args if approval.outcome else None
+    if changed is not None:
+        return changed == call.call.args
+    return approval.digest == call_digest(call.call.tool, call.schema_digest, call.call.args)
 
 
 _CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
@@ -10,7 +10,7 @@ from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Facts, Standing, Verdict
+from placet.gate import Facts, Level, Standing, Verdict
 from placet.kernel.journal import (
     AnswerJudged,
     CallJudged,
@@ -46,6 +46,9 @@ class Ask:
     fingerprint: str | None = None
     """Of what the call acts on, as it was when the question was put."""
     resolution: Resolution | None = None
+    risk: ToolRisk = ToolRisk.SAFE
+    every_time: bool = False
+    """Under what it was answered: the tier then, and whether it is asked about each time."""
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
 
@@ -79,12 +82,21 @@ class CallState:
     """The tool's own asks, in order."""
     drift: str = ""
     """What the person approved and what it is now, where that differs."""
-    drifts: int = 0
-    """How often that happened."""
+    approvals: int = 0
+    """How often a person was asked about it."""
+    proposed: ToolCall | None = None
+    """What the model wanted, where a person changed the arguments."""
     attempt: int = 0
     in_doubt: bool = False
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
+
+    @property
+    def asked_each_time(self) -> bool:
+        """Whether only this one call can be allowed, or only with what its data asks for."""
+        return self.verdict is not None and (
+            self.verdict.every_time or self.verdict.level is Level.TAINT
+        )
 
     def lose(self, grant_id: str) -> None:
         """A grant is gone: a call that it covers, and that has not started, is judged again."""
@@ -98,8 +110,13 @@ class CallState:
 
     def drifted(self, entry: ResourceDrifted) -> None:
         """The yes was for something else: it does not count, and the call is asked about again."""
-        self.approval, self.drifts = None, self.drifts + 1
+        self.approval = None
         self.drift = f"{entry.was} when it was approved, {entry.now} now"
+
+    def edited(self, args: dict[str, Any]) -> None:
+        """A person changed the arguments: the call as it is now is judged again."""
+        self.proposed = self.proposed or self.call
+        self.call, self.verdict = self.call.model_copy(update={"args": args}), None
 
     @property
     def open_ask(self) -> Ask | None:
@@ -118,18 +135,17 @@ class State:
     """The calls of the last model turn, in the model's order, until each has its result."""
     unread: list[UserTurn] = field(default_factory=list)
     """Messages that came while calls were open: they follow the results."""
+    heard: int = 0
+    """Messages so far; the first one is the run's input, and its sender the initiator."""
+    initiator: str | None = None
+    speaker: str | None = None
+    """Who the run works for now: whoever sent the last message, or else the initiator."""
     steps: int = 0
     journaled: int = 0
     grants: list[Grant] = field(default_factory=list)
     """What holds beyond one call, in the order in which it was given."""
     trusted: dict[str, str] = field(default_factory=dict)
     """Tools that the speaker trusts, each with the digest of its schema then."""
-    initiator: str | None = None
-    """Who sent the first message."""
-    speaker: str | None = None
-    """Who the run works for now: whoever sent the last message, or else the initiator."""
-    heard: int = 0
-    """Messages so far."""
     refusals: Refusals = field(default_factory=Refusals)
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
@@ -181,10 +197,11 @@ class State:
     def _hear(self, entry: MessageReceived) -> None:
         """A message. From somebody else, it ends what was allowed to the one before."""
         self.refusals.clear()
-        if self.heard == 0:
+        if not self.heard:
             self.initiator = self.speaker = entry.sender
-        elif (speaker := entry.sender or self.initiator) != self.speaker:
-            self.speaker, self.grants, self.trusted = speaker, [], {}
+        elif entry.sender != self.speaker:
+            self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
+            self.speaker = entry.sender or self.initiator
         self.heard += 1
         turn = UserTurn(text=entry.text, sender=entry.sender)
         (self.unread if self.calls else self.turns).append(turn)
@@ -207,7 +224,8 @@ class State:
             call.asks.append(ask)
             call.in_doubt = False
         else:
-            call.approval = ask
+            call.approval, call.approvals = ask, call.approvals + 1
+            ask.risk, ask.every_time = call.risk, call.asked_each_time
 
     def _resolve(self, entry: InputResolved) -> None:
         self.applied.append(entry.input_id)
@@ -217,6 +235,9 @@ class State:
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
                     ask.resolution = entry.resolution
+                    args = entry.resolution.outcome.args
+                    if ask is call.approval and ask.approved and args is not None:
+                        call.edited(args)
 
     def _allow(self, entry: GrantGiven | GrantRevoked | TrustGiven) -> None:
         match entry:

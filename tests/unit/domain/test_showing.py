@@ -40,7 +40,7 @@ def test_l11_a_long_line_is_cut_with_an_ellipsis() -> None:
 
 
 def test_the_telling_argument_says_how_many_more_there_are() -> None:
-    assert telling(call("wire", amount=5, to="x")) == "amount: 5  (+1 more)"
+    assert telling(call("wire", amount=5, to="x")) == "to: x  (+1 more)"
     assert telling(call("wire")) == "no arguments"
     assert telling(call("get", url="https://x.example", n=1)) == "url: https://x.example  (+1 more)"
 

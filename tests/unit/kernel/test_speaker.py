@@ -43,12 +43,23 @@ def test_what_was_trusted_before_the_first_message_holds_for_whoever_sent_it() -
     assert allowed(heard("alice")) == (["send"], ["grt_1"])
 
 
-@pytest.mark.parametrize("again", ["alice", None])
-def test_more_from_the_same_person_or_from_nobody_in_particular_changes_nothing(
-    again: str | None,
-) -> None:
-    state = heard("alice", again)
+def test_more_from_the_same_person_changes_nothing() -> None:
+    state = heard("alice", "alice")
     assert (state.speaker, allowed(state)) == ("alice", (["send"], ["grt_1"]))
+
+
+def test_a_message_of_nobody_in_particular_ends_it_and_the_run_works_for_its_initiator() -> None:
+    for senders in (("alice", None), ("alice", "bob", None)):
+        state = heard(*senders)
+        assert (state.speaker, allowed(state)) == ("alice", ([], []))
+
+
+def test_what_the_next_person_allows_holds_as_long_as_that_person_speaks() -> None:
+    state = heard("alice", "bob")
+    for entry in ALLOWED:
+        state.apply(entry)
+    state.apply(MessageReceived(id="msg_9", text="and then", sender="bob"))
+    assert allowed(state) == (["send"], ["grt_1"])
 
 
 def test_a_message_of_somebody_else_ends_what_was_allowed() -> None:

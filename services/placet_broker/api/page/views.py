@@ -191,10 +191,15 @@ def context(record: Record, request: InteractionRequest) -> list[tuple[str, Mark
 
 
 def _told(record: Record, request: InteractionRequest) -> dict[str, Any]:
-    """The context without what says nothing: the runner's reason is why a call needs approval."""
-    foreign = record.from_runner and not isinstance(request, ApprovalRequest)
-    left_out = {"reason"} if foreign else set()
+    """The context in the asker's own words: a runner's reason is the gate's, see `why`."""
+    left_out = {"reason"} if record.from_runner else set()
     return {name: told for name, told in request.context.items() if name not in left_out}
+
+
+def why(record: Record, request: InteractionRequest) -> str:
+    """Why the gate asks, in Placet's own words; empty for what another service asks."""
+    gated = record.from_runner and isinstance(request, ApprovalRequest)
+    return str(request.context.get("reason") or "") if gated else ""
 
 
 def problems(error: Invalid) -> tuple[str, list[FieldError]]:
