@@ -16,6 +16,7 @@ from placet.agents.models import Model
 from placet.agents.providers import resolve_model
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState, ToolCall
 from placet.domain.outcome import Outcome
+from placet.domain.showing import TRUSTING
 from placet.domain.visible import visible
 from placet.errors import DefinitionError
 from placet.gate import AllowList
@@ -23,10 +24,6 @@ from placet.gate import AllowList
 NAME = "human-in-the-loop"
 YES = frozenset({"y", "yes"})
 TRUST = frozenset({"t", "trust"})
-TRUSTING = (
-    "To trust it is a yes too, and lets this tool run from now on with any arguments: nobody is asked, "
-    "and no classifier judges it."
-)
 
 _TERMINAL = threading.Lock()
 """One question at a time, whichever loop it comes from; a thread that waits for a line keeps it."""

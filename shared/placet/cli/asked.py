@@ -18,7 +18,7 @@ from placet.domain.interaction import (
     UrlRequest,
 )
 from placet.domain.resolution import Resolution
-from placet.domain.showing import ODD, looks_odd
+from placet.domain.showing import ODD, TRUSTING, looks_odd
 from placet.domain.visible import visible
 
 
@@ -40,6 +40,8 @@ def lines(request: InteractionRequest) -> Iterator[str]:
     if request.body:
         yield from _block(request.body, "[dim]says:[/] ")
     yield from _choices(request)
+    if isinstance(request, ApprovalRequest) and request.trust:
+        yield f"trust: {TRUSTING}"
 
 
 def ended(resolution: Resolution) -> Iterator[str]:
@@ -53,6 +55,8 @@ def ended(resolution: Resolution) -> Iterator[str]:
         yield from _block(outcome.content, "answer: ")
     if outcome.scope not in (None, "once"):
         yield f"granted for this {outcome.scope}"
+    if outcome.trust:
+        yield "trusted from now on, in this person's runs"
     if outcome.reason:
         yield from _block(outcome.reason, "reason: ")
 

@@ -7,6 +7,11 @@ import orjson
 from placet.domain.interaction import ToolCall
 from placet.domain.visible import visible
 
+TRUSTING = (
+    "To trust it is a yes too, and lets this tool run from now on with any arguments: nobody is asked, "
+    "and no classifier judges it."
+)
+"""What an answer that trusts means, wherever it can be given."""
 LONGEST = 120
 """Characters of the telling argument."""
 _TELLING = {
