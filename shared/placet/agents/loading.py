@@ -48,18 +48,27 @@ def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loa
 
 
 def for_a_runner(loaded: Loaded) -> Loaded:
-    """The agents that can be run durably. One that asks in place is a problem instead."""
+    """The agents that can be run durably. One that asks in place, or a test's, is a problem instead."""
     kept = Loaded(problems=list(loaded.problems))
     for name, agent in loaded.agents.items():
-        intervention = agent.human_in_the_loop
-        if intervention is None or intervention.ask is None:
+        if why := _not_durable(agent):
+            kept.problems.append(f"agent {name}: {why}")
+        else:
             kept.agents[name] = agent
-            continue
-        kept.problems.append(
-            f"agent {name}: HumanInTheLoop(ask=...) asks in the program that runs the agent, and a "
-            "runner has nobody there; leave `ask` out, and its questions wait for their answers"
-        )
     return kept
+
+
+def _not_durable(agent: Agent) -> str | None:
+    intervention = agent.human_in_the_loop
+    if intervention is not None and intervention.ask is not None:
+        return (
+            "HumanInTheLoop(ask=...) asks in the program that runs the agent, and a runner has nobody "
+            "there; leave `ask` out, and its questions wait for their answers"
+        )
+    if getattr(agent.approval_handler, "for_tests_alone", False):
+        kind = type(agent.approval_handler).__name__
+        return f"{kind} approves whatever is asked, for tests; leave approval_handler out"
+    return None
 
 
 def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator) -> None:

@@ -12,7 +12,7 @@ import pytest
 from placet import Agent, HumanInTheLoop, RiskVerdict, ScriptedModel, Tool
 from placet.agents.loading import Loaded, for_a_runner
 from placet.agents.models import Conversation
-from placet.agents.scripted import calls, says
+from placet.agents.scripted import calls, says, steps
 from placet.bus.inprocess import Hub
 from placet.client import Run
 from placet.clock import SystemClock
@@ -24,6 +24,7 @@ from placet.kernel.journal import TrustGiven
 from placet.kernel.turns import ModelReply
 from placet.process.platform import Databases
 from placet.store import open_database
+from placet.testing.approvals import AutoApprovalHandler
 from placet_runner.store import StoredAgents
 from tests.support.asked import READ, SEND, WIPE, Desk, Wanted, tools
 from tests.support.eventually import eventually
@@ -528,6 +529,15 @@ async def test_trust_is_kept_once_for_an_input_and_for_the_tool_as_it_was(
 
 
 # --- what a runner can't do ---
+
+
+def test_a_runner_refuses_a_definition_that_approves_everything() -> None:
+    agent = Agent(
+        "ops", model=ScriptedModel(steps(says("x"))), approval_handler=AutoApprovalHandler()
+    )
+    kept = for_a_runner(Loaded(agents={"ops": agent}))
+    assert kept.agents == {}
+    assert kept.problems[0].startswith("agent ops: AutoApprovalHandler")
 
 
 async def test_a_runner_refuses_an_agent_that_asks_in_place_and_names_the_remedy() -> None:
