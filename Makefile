@@ -72,4 +72,4 @@ lock: setup ## pin the dependencies again after a change of pyproject.toml; ARGS
 
 .PHONY: clean
 clean: ## remove .venv and every cache
-	@rm -rf .venv .bench-venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis
+	@rm -rf .venv .bench-venv .strands-venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis

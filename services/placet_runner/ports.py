@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.kernel import Entry
+from placet.kernel.journal import TrustGiven
 from placet.kernel.state import CallState
 from placet.kernel.turns import CallOutcome
 
@@ -144,8 +145,10 @@ class Runs(Protocol):
         """R7."""
         ...
 
-    async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R8."""
+    async def record_answer(
+        self, run_id: str, resolution: Resolution, *, looked_at: bool = False
+    ) -> Image | None:
+        """R8. `looked_at`: somebody must look at this answer now, whatever else is open."""
         ...
 
     async def resume(
@@ -236,7 +239,7 @@ class Runs(Protocol):
 
 
 class Agents(Protocol):
-    """Which run of an agent is its current one."""
+    """Which run of an agent is its current one, and what is trusted in its runs."""
 
     async def current(self, namespace: str, agent_id: str) -> Document | None:
         """The agent's record, if it has had more than one run."""
@@ -246,6 +249,20 @@ class Agents(Protocol):
         self, namespace: str, agent_id: str, expected: str, run_id: str, previous: str
     ) -> bool:
         """Make `run_id` the current run, after `previous`, if `expected` still is. False: it is not."""
+        ...
+
+    async def trusted(self, namespace: str, agent_id: str, person: str) -> Mapping[str, str]:
+        """The tools that a person trusts of an agent, each with the digest of its schema then."""
+        ...
+
+    async def keep_trust(self, namespace: str, agent_id: str, given: TrustGiven) -> None:
+        """Keep trust for the person's later runs. The same input gives it once."""
+        ...
+
+    async def end_trust(
+        self, namespace: str, agent_id: str, person: str, tool: str, digest: str
+    ) -> None:
+        """End the trust in a tool as it was, unless it was given anew for another digest."""
         ...
 
 

@@ -1,7 +1,7 @@
 """What the runner decides without looking at a clock or a server."""
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,8 @@ from placet.domain.resolution import Input, Resolution
 from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
 from placet.gate import Decision
 from placet.ids import derived_id
+from placet.kernel import Entry
+from placet.kernel.journal import TrustGiven
 from placet.kernel.state import CallState
 from placet.messages import Close, CommandName, Event, EventType, RunCommand
 from placet.messages.wire import encode, name_of
@@ -226,10 +228,22 @@ def grants_of(history: Sequence[Document], revoked: Sequence[Document]) -> list[
 def stirs(resolution: Resolution) -> bool:
     """Whether somebody must look at the run although other questions are open.
 
-    A grant may cover their calls; and what was taken back may be a call that a grant covers.
+    A grant may cover their calls, or trust; and what was taken back may be a call that is covered.
     """
     outcome = resolution.outcome
-    return outcome.scope not in (None, "once") or outcome.state is InputState.WITHDRAWN
+    wider = outcome.scope not in (None, "once") or outcome.trust
+    return wider or outcome.state is InputState.WITHDRAWN
+
+
+def may_trust(resolution: Resolution, waiting: Document) -> bool:
+    """Whether an answer that only the agent's own evaluator can read may be one that trusts."""
+    return resolution.outcome.decision is None and waiting["request"].get("trust", False)
+
+
+def lasting_trust(entries: Iterable[Entry]) -> list[TrustGiven]:
+    """The trust that answers gave in this run, and that holds for a person's later runs too."""
+    given = [entry for entry in entries if isinstance(entry, TrustGiven)]
+    return [entry for entry in given if entry.input_id and entry.person is not None]
 
 
 def is_for(resolution: Resolution, waiting: Document) -> bool:

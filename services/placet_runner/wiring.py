@@ -1,9 +1,11 @@
 """Where the runner's parts meet."""
 
+import asyncio
 import socket
 
-from placet.agents.loading import Loaded, load_agents
+from placet.agents.loading import Loaded, for_a_runner, load_agents
 from placet.agents.operator import read_operator
+from placet.agents.shells import refused_shells
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -57,10 +59,11 @@ class Runner:
         self.runs = StoredRuns(collection, database.collection("journal"), lease=settings.lease)
         self.relay = Relay(collection, self._bus, platform.metrics, service=NAME, clearing=clearing)
         self.metrics = RunnerMetrics(platform.metrics)
-        self.loaded = loaded or load_agents(settings.agents, read_operator(config_file()))
+        self.loaded = for_a_runner(loaded or _found(settings))
         self._clock = DatabaseClock(platform.clock, database)
         hand = Hand(
             runs=self.runs,
+            agents=StoredAgents(database.collection("agents")),
             relay=self.relay,
             clock=self._clock,
             metrics=self.metrics,
@@ -71,7 +74,7 @@ class Runner:
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
-            agents=StoredAgents(database.collection("agents")),
+            agents=hand.agents,
             definitions=self.loaded.agents,
             replica=self.replica,
             relay=self.relay,
@@ -102,6 +105,8 @@ class Runner:
         """Begin to consume and to sweep. Raises Unavailable; call it again then."""
         for problem in self.loaded.problems:
             _log.error("agents_not_loaded", problem=problem)
+        for refused in await asyncio.to_thread(refused_shells, self.loaded.agents.values()):
+            _log.warning("shell_refused", reason=refused)
         handlers = {
             RUNS_QUEUE: self._consumers.on_command,
             RESOLUTIONS_QUEUE: self._consumers.on_resolution,
@@ -129,3 +134,8 @@ class Runner:
         """Why it is not ready."""
         lost = [f"no consumer on {queue}" for queue, c in self._running.items() if not c.alive]
         return lost + self._sweeping.ready()
+
+
+def _found(settings: RunnerSettings) -> Loaded:
+    """The agents that the settings name, as the operator bounds them."""
+    return load_agents(settings.agents, read_operator(config_file()))

@@ -23,7 +23,7 @@ _FLAGS = {
     "--bind_ip": "127.0.0.1",
     "--replSet": "rs0",
     "--oplogSize": "64",
-    "--wiredTigerCacheSizeGB": "0.25",
+    "--wiredTigerCacheSizeGB": "0.5",
     "--wiredTigerEngineConfigString": "log=(file_max=4MB,prealloc=false)",
 }
 _PARAMETERS = (

@@ -103,8 +103,13 @@ class StoredRuns:
         where = mine(held) | {"wake": False}
         return await self._update(held.id, where, PARKED | {"outbox": outbox(step)})
 
-    async def record_answer(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it stirs."""
+    async def record_answer(
+        self, run_id: str, resolution: Resolution, *, looked_at: bool = False
+    ) -> Image | None:
+        """R8: keep an answer that can't be acted on now; wake the run once all are there, or it stirs.
+
+        `looked_at`: somebody must look at this one now, whatever else is open.
+        """
         input_id, value = resolution.input_id, resolution.model_dump(mode="json")
         others_settled = {
             "$eq": [
@@ -119,7 +124,7 @@ class StoredRuns:
                 0,
             ]
         }
-        settles: Expression = True if stirs(resolution) else others_settled
+        settles: Expression = True if looked_at or stirs(resolution) else others_settled
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,

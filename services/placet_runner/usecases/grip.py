@@ -1,8 +1,9 @@
 """A held run: what has happened since the last write, and the writes themselves."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from placet.clock import Clock
@@ -11,14 +12,20 @@ from placet.errors import LostLease, Unavailable
 from placet.ids import new_id
 from placet.kernel import Entry, State
 from placet.kernel.asking import opened
-from placet.kernel.journal import ToolFinished
+from placet.kernel.journal import ToolFinished, TrustGiven
 from placet.kernel.state import CallState
 from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits
 from placet.process.crash import crash_point
-from placet_runner.ports import Document, Image, Observer, Runs, Step
-from placet_runner.rules import LONG_TAIL, event_entry, request_entry, waiting_entry
+from placet_runner.ports import Agents, Document, Image, Observer, Runs, Step
+from placet_runner.rules import (
+    LONG_TAIL,
+    event_entry,
+    lasting_trust,
+    request_entry,
+    waiting_entry,
+)
 
 Row = Callable[[Image, Step], Awaitable[Image | None]]
 
@@ -49,6 +56,7 @@ class Hand:
     """What every holder of one replica shares."""
 
     runs: Runs
+    agents: Agents
     relay: Outgoing
     clock: Clock
     """Put right by the database's, as it was last measured."""
@@ -68,12 +76,20 @@ class Proposal:
 
     @classmethod
     def asking(
-        cls, requests: Sequence[Request], calls: Sequence[CallState], *more: Entry
+        cls,
+        requests: Sequence[Request],
+        calls: Sequence[CallState],
+        *more: Entry,
+        seen: Mapping[str, str | None] = MappingProxyType({}),
     ) -> "Proposal":
-        """These questions of these calls, and what else enters the journal with them."""
+        """These questions of these calls, and what else enters the journal with them.
+
+        `seen`: the fingerprints of what they act on, by call.
+        """
         pairs = list(zip(requests, calls, strict=True))
+        asked = [opened(request, call, seen.get(call.call.id)) for request, call in pairs]
         return cls(
-            entries=[*(opened(request, call) for request, call in pairs), *more],
+            entries=[*asked, *more],
             asks=[waiting_entry(request, call.call.id) for request, call in pairs],
             sent=[request_entry(request) for request in requests],
         )
@@ -95,6 +111,8 @@ class Grip:
     outbox: list[Document] = field(default_factory=list)
     used_inputs: list[str] = field(default_factory=list)
     used_messages: list[str] = field(default_factory=list)
+    given: list[TrustGiven] = field(default_factory=list)
+    """Trust that is written in the run, and may not be kept for the runs after it yet."""
     renewed: float = 0.0
     """When the lease was last known to be whole, by our own clock."""
     done: bool = False
@@ -139,6 +157,7 @@ class Grip:
             raise LostLease(f"{self.image.id} was taken over or aborted right after a write")
         for entry in added.entries:
             self.state.apply(entry)
+        self.given += lasting_trust(step.entries)
         self.pending, self.outbox, self.used_inputs, self.used_messages = [], [], [], []
         crash_point("journal.inserted")
         self.hand.relay.cleared(image.id, out)

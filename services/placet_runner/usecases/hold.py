@@ -11,6 +11,7 @@ from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, cut_off, execute
+from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.judging import follow_up, judge_call
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
@@ -25,7 +26,6 @@ from placet.kernel.journal import (
     MessageReceived,
     RunCompleted,
     RunFailed,
-    RunStarted,
     ToolFinished,
     ToolStarted,
 )
@@ -45,7 +45,9 @@ from placet_runner.rules import (
     standing_of,
     supersedable,
 )
+from placet_runner.usecases.asking import asker_of
 from placet_runner.usecases.grip import Grip, Proposal, Row
+from placet_runner.usecases.trust import begin, keep_trust
 
 MODEL_TRIES = 5
 MODEL_BACKOFF = (timedelta(seconds=1), timedelta(seconds=30))
@@ -92,15 +94,17 @@ class Holder:
 
         False: the run has moved since it was read; nothing was written.
         """
-        self._begin()
+        await begin(self.agent, self.grip)
         for entry in self.grip.image.waiting:
             self._resolved(entry["id"], _resolution(entry) or resolution)
         starts: tuple[CallState, ...] = ()
         match decide(self.grip.state, self.agent.facts, max_steps=self.agent.max_steps):
-            case Act(ask=(), review=(), start=starts, close=close):
+            case Act(ask=(), review=(), start=starts, close=close) if not any(
+                map(_fingerprinted, starts)
+            ):
                 self._close(close)
             case _:
-                pass  # nothing starts in this write; the moves go on from there
+                starts = ()  # nothing starts in this write; the moves go on from there
         hand = self.grip.hand
 
         async def row(read: Image, step: Step) -> Image | None:
@@ -118,7 +122,8 @@ class Holder:
 
     async def _move_on(self) -> None:
         while not self.grip.done:
-            self._begin()
+            await begin(self.agent, self.grip)
+            await keep_trust(self.grip)
             self._collect()
             self._absorb()
             if self.grip.image.document["tries"] > MAX_TRIES:
@@ -127,6 +132,7 @@ class Holder:
                 await self.grip.hand_back()
             elif not (await self._withdraw() or await self._mail() or await self._own_asks()):
                 await self._decided()
+        await keep_trust(self.grip)
 
     async def _decided(self) -> None:
         following = decide(
@@ -135,7 +141,8 @@ class Holder:
         match following:
             case Judge(calls):
                 for call in calls:
-                    self.grip.note(await judge_call(self.agent, call, self.grip.state.standing))
+                    for entry in await judge_call(self.agent, call, self.grip.state):
+                        self.grip.note(entry)
             case Act() as act:
                 await self._act(act)
             case CallModel():
@@ -146,13 +153,6 @@ class Holder:
                 await self._end(following)
             case Ended():
                 self.grip.done = True
-
-    def _begin(self) -> None:
-        """The first holder writes down what the run goes on with."""
-        if self.grip.state.started is None:
-            tools = {name: facts.schema_digest for name, facts in self.agent.facts.items()}
-            self.grip.note(RunStarted(instructions=self.agent.instructions, tools=tools))
-            self.grip.event(EventType.RUN_STARTED)
 
     def _collect(self) -> None:
         """Calls that ended since: a result is a fact, a question waits to be written."""
@@ -265,10 +265,19 @@ class Holder:
             self._close([superseded(call) for call in act.ask])
             return
         self._close(act.close)
+        drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
+        for entry in drifted:
+            self.grip.note(entry)
+        if drifted:
+            return  # asked again, with what changed
+        tools = self.agent.toolbox
+        seen = {c.call.id: await fingerprint_of(tools.get(c.call.tool), c) for c in act.ask}
         now, asker = self.grip.hand.clock.now(), self._asker()
         requests: list[InteractionRequest] = [approval(asker, call, now) for call in act.ask]
         requests += [review(asker, call, now) for call in act.review]
-        proposal = Proposal.asking(requests, [*act.ask, *act.review], *self._intents(act.start))
+        proposal = Proposal.asking(
+            requests, [*act.ask, *act.review], *self._intents(act.start), seen=seen
+        )
         if act.start:
             if await self.grip.commit(self._starting(act), proposal):
                 await self._launch(act.start)
@@ -399,25 +408,12 @@ class Holder:
             grip.hand.metrics.ended(status)
 
     def _asker(self) -> Asker:
-        """The run as it asks: for whoever spoke last."""
-        document, state = self.grip.image.document, self.grip.state
-        heard = [turn for turn in (*state.turns, *state.unread) if turn.role == "user"]
-        last = heard[-1] if heard else None
-        human = self.agent.human_input
-        return Asker(
-            agent_id=document["agent_id"],
-            agent=document["agent"],
-            run_id=document["_id"],
-            root_run_id=document["root_run_id"],
-            namespace=document["namespace"],
-            path=tuple(document["path"]),
-            initiator=(last.sender if last else None) or document["initiator"],
-            approvers=human.approvers,
-            user_message=last.text if last else "",
-            expires_in=timedelta(seconds=human.expires_in_seconds),
-            accepts=self.agent.accepts,
-            trusts=self.agent.policy.trusts,
-        )
+        return asker_of(self.grip.image.document, self.grip.state, self.agent)
+
+
+def _fingerprinted(call: CallState) -> bool:
+    """Whether what the call acts on must be looked at before it starts."""
+    return call.approval is not None and call.approval.fingerprint is not None
 
 
 def _resolution(entry: dict[str, Any]) -> Resolution | None:

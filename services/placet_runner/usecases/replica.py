@@ -13,7 +13,7 @@ from placet.kernel.turns import Turn
 from placet.process import logs
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image
-from placet_runner.rules import held, is_for
+from placet_runner.rules import held, is_for, lasting_trust, may_trust
 from placet_runner.usecases.grip import Grip, Hand
 from placet_runner.usecases.hold import Holder
 
@@ -149,7 +149,8 @@ class Replica:
             elif await self._resume(image, resolution):
                 return
             else:
-                recorded = await runs.record_answer(image.id, resolution)
+                look = may_trust(resolution, entry)
+                recorded = await runs.record_answer(image.id, resolution, looked_at=look)
                 if recorded is not None:
                     crash_point("record.done")
                     if not await self.take_up(image.id, wait=False):
@@ -214,9 +215,10 @@ class Replica:
         self._spawn(holder)
 
     async def _holder(self, agent: Agent, image: Image, op: str) -> Holder:
-        history = await self._hand.runs.history(image)
-        state = fold(map(read_entry, history), earlier=await self._earlier(image.document))
-        return Holder(agent, Grip(self._hand, image, state, op))
+        history = [read_entry(entry) for entry in await self._hand.runs.history(image)]
+        state = fold(history, earlier=await self._earlier(image.document))
+        given = lasting_trust(history)  # again: its writer may have died before it was kept
+        return Holder(agent, Grip(self._hand, image, state, op, given=given))
 
     async def _earlier(self, document: Document) -> list[Turn]:
         """The turns of the agent's runs before this one, oldest first."""

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from placet.agents.builtins import BUILTINS
+from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.interventions import Classifier, HumanInTheLoop
 from placet.agents.models import Model, ToolSchema
@@ -14,11 +15,12 @@ from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.tool import Tool
+from placet.agents.workspace import Workspace
 from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate import Policy
-from placet.gate.names import NAME, look_alikes
+from placet.gate.names import NAME, look_alikes, same_tool
 from placet.kernel.decide import ToolFacts
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ class Agent:
         tools: made by the `tool` decorator.
         approval_required_risk: calls at this tier and above need a person; `high` unless the
             operator says otherwise.
-        builtins: names of builtin tools to offer, such as `ask_user_text`.
+        builtins: names of builtin tools to offer, such as `ask_user_text` or `bash`.
+        folder: where `bash` and the file tools work; the current folder otherwise.
         human_input: who may answer, and for how long a question stands.
         max_steps: model calls allowed in one run.
         approval_handler: who decides in process, unless a run brings its own.
@@ -63,6 +66,8 @@ class Agent:
             is not listed asks.
         sources: rules for tools by their source: a policy word, or `{"policy": ..., "tools": {...}}`.
         classifier: judges what nothing else decides; see `HumanInTheLoop`.
+        edits: whether the approver may change the arguments of a call.
+        taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
 
@@ -81,14 +86,22 @@ class Agent:
     max_steps: int = 50
     approval_handler: Approver | None = None
     interaction_handler: InteractionHandler | None = None
+    folder: Path | str = "."
     tool_permissions: Mapping[str, str] = field(default_factory=dict)
     allowed_tools: Sequence[str] | None = None
     sources: Mapping[str, SourceRule] = field(default_factory=dict)
     classifier: Classifier = None
     interventions: Sequence[HumanInTheLoop] = ()
+    edits: bool = False
+    taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     operator: Operator = field(default_factory=Operator, kw_only=True)
     """What the operator says; a runner sets it for every agent that it loads."""
+    trusted: dict[str | None, dict[str, str]] = field(
+        default_factory=dict, init=False, repr=False, kw_only=True
+    )
+    """What each user's runs in this process trust: tools, each with the digest of its schema then."""
+    workspace: Workspace = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if (
@@ -109,11 +122,17 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: approval_required_risk is none of {words}"
             ) from None
+        self.workspace = Workspace(Path(self.folder), self.operator.shell)
         _ = self.toolbox, self.resolved_model, self.policy
 
     def under(self, operator: Operator) -> "Agent":
         """This definition as the operator bounds it. Raises DefinitionError."""
         return replace(self, operator=operator)
+
+    def work_in(self, workspace: Workspace) -> None:
+        """Use this folder and these settings of the shell from now on; for whoever runs the agent."""
+        self.workspace = workspace
+        self.__dict__.pop("toolbox", None)  # its tools were made for the workspace of before
 
     @cached_property
     def toolbox(self) -> Mapping[str, Tool]:
@@ -123,7 +142,8 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: no builtin {unknown[0]!r}, only {', '.join(BUILTINS)}"
             )
-        return _by_name(self.name, [*self.tools, *(BUILTINS[name] for name in self.builtins)])
+        built = (builtin(name, self.workspace) for name in self.builtins)
+        return _by_name(self.name, [*self.tools, *built])
 
     @cached_property
     def resolved_model(self) -> Model:
@@ -133,7 +153,10 @@ class Agent:
     @cached_property
     def facts(self) -> Mapping[str, ToolFacts]:
         """What the kernel needs to know of each tool."""
-        return {name: tool.facts for name, tool in self.toolbox.items()}
+        denied = {name: self.policy.denied_by(same_tool(name)) for name in self.toolbox}
+        return {
+            name: replace(tool.facts, denied_by=denied[name]) for name, tool in self.toolbox.items()
+        }
 
     @cached_property
     def schemas(self) -> tuple[ToolSchema, ...]:
@@ -156,8 +179,13 @@ class Agent:
         intervention = self.human_in_the_loop
         if intervention is None:
             return "decision"
-        own = intervention.evaluate or intervention.evaluate_trust
-        return "anything" if own else "words"
+        own_trust = intervention.enable_trust and intervention.evaluate_trust
+        return "anything" if intervention.evaluate or own_trust else "words"
+
+    @property
+    def editable_schemas(self) -> Mapping[str, dict[str, Any]]:
+        """By tool: what arguments that a person changes must satisfy; empty if nobody may."""
+        return {name: tool.schema for name, tool in self.toolbox.items()} if self.edits else {}
 
     @property
     def judge(self) -> Classifier:

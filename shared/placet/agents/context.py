@@ -14,6 +14,7 @@ from placet.domain.interaction import (
     MultipleChoiceRequest,
     UrlRequest,
 )
+from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ToolError
@@ -56,12 +57,18 @@ class Context:
     """Counts the executions of this call, from 1."""
     approval: Resolution | None = None
     """The proof that a person approved this call: input, who, when; None if it needed nobody."""
+    taint: Label = Label.PUBLIC
+    """The label of this result, as far as `label` raised it."""
     outcome: InputState | None = None
     """How the last ask ended; tells a no from silence."""
     raised: InteractionRequest | None = None
     """The question that ended this execution, if one did; a call that goes on after it is an error."""
     _answers: Sequence[Ask] = ()
     _asked: int = field(default=0)
+
+    def label(self, label: Label | str) -> None:
+        """Say that what this call returns may go only so far; the highest of all that is said holds."""
+        self.taint = highest(self.taint, Label(label))
 
     async def confirm(self, message: str) -> bool:
         """Yes or no. False if it was declined, cancelled or nobody answered; `outcome` says which."""

@@ -9,6 +9,7 @@ from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.context import Asked, Context
 from placet.agents.tool import Tool
 from placet.domain.digest import check_storable
+from placet.domain.label import Label, highest
 from placet.errors import Invalid
 from placet.kernel.asking import Asker
 from placet.kernel.state import CallState
@@ -58,7 +59,7 @@ async def execute(tool: Tool, call: CallState, context: Context) -> CallResult |
         return _result(call, CallOutcome.ERROR, SWALLOWED if context.raised else what)
     if context.raised:
         return _result(call, CallOutcome.ERROR, SWALLOWED)
-    return _packed(call, value)
+    return _packed(call, _told(call, value), highest(tool.label, context.taint))
 
 
 def cut_off(call: CallState) -> CallResult:
@@ -66,7 +67,18 @@ def cut_off(call: CallState) -> CallResult:
     return _result(call, CallOutcome.ERROR, "The tool cancelled itself.")
 
 
-def _packed(call: CallState, value: object) -> CallResult:
+def _told(call: CallState, value: object) -> object:
+    """The result, with what really ran where a person changed what the model wanted."""
+    if call.proposed is None:
+        return value
+    return {
+        "note": "A person changed the arguments before it ran.",
+        "ran_with": call.call.args,
+        "result": value,
+    }
+
+
+def _packed(call: CallState, value: object, label: Label) -> CallResult:
     try:
         content = to_jsonable_python(value)
         check_storable(content)
@@ -76,7 +88,7 @@ def _packed(call: CallState, value: object) -> CallResult:
     if size > MAX_RESULT_BYTES:
         text = f"It ran; its result of {size} bytes is over the limit of {MAX_RESULT_BYTES}."
         return _result(call, CallOutcome.ERROR, text)
-    return _result(call, CallOutcome.OK, content)
+    return _result(call, CallOutcome.OK, content).model_copy(update={"label": label})
 
 
 def _result(call: CallState, outcome: CallOutcome, content: object) -> CallResult:

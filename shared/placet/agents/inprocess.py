@@ -8,6 +8,7 @@ from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, execute
+from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler, decide_with
 from placet.agents.interventions import ask_in_place
 from placet.agents.judging import follow_up, judge_call
@@ -36,6 +37,7 @@ from placet.kernel.journal import (
     RunStarted,
     ToolFinished,
     ToolStarted,
+    TrustGiven,
 )
 from placet.kernel.state import CallState, State
 
@@ -65,13 +67,23 @@ class _Run:
     def note(self, entry: Entry) -> None:
         self.state.apply(entry)
         self.result.journal.append(entry)
+        if isinstance(entry, TrustGiven):
+            self.agent.trusted.setdefault(entry.person, {})[entry.tool] = entry.schema_digest
+
+    def begin(self, message: MessageReceived) -> None:
+        self.note(RunStarted(instructions=self.agent.instructions))
+        if self.agent.policy.trusts:
+            for tool, digest in dict(self.agent.trusted.get(message.sender, {})).items():
+                self.note(TrustGiven(tool=tool, schema_digest=digest, person=message.sender))
+        self.note(message)
 
     async def go(self) -> None:
         while True:
             match decide(self.state, self.agent.facts, max_steps=self.agent.max_steps):
                 case Judge(calls):
                     for call in calls:
-                        self.note(await judge_call(self.agent, call, self.state.standing))
+                        for entry in await judge_call(self.agent, call, self.state):
+                            self.note(entry)
                 case Act() as act:
                     await self.act(act)
                 case CallModel():
@@ -98,7 +110,10 @@ class _Run:
         for call in act.ask:
             if call.verdict and call.verdict.decision is Decision.ASK:  # no grant came meanwhile
                 await self.approve(call)
-        if not act.ask:
+        drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
+        for entry in drifted:
+            self.note(entry)
+        if not act.ask and not drifted:
             for call in act.start:
                 key = self.asker.key(call.call.id)
                 self.note(ToolStarted(call_id=call.call.id, key=key, attempt=call.attempt + 1))
@@ -106,7 +121,8 @@ class _Run:
 
     async def approve(self, call: CallState) -> None:
         request = approval(self.asker, call, self.clock.now())
-        self.note(opened(request, call))
+        seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
+        self.note(opened(request, call, seen))
         outcome = await self.decision(request)
         resolution = self.resolution(request, outcome)
         self.note(InputResolved(input_id=request.id, resolution=resolution))
@@ -123,7 +139,8 @@ class _Run:
                 state=InputState.DECLINED, decision=ApprovalDecision.DENIED, reason=reason
             )
         decision = await decide_with(self.approver, request)
-        return reduce(request, Action.ACCEPT, {"decision": decision.value})
+        typed = request.model_copy(update={"accepts": "decision"})  # no evaluator reads a decision
+        return reduce(typed, Action.ACCEPT, {"decision": decision.value})
 
     async def run_call(self, call: CallState) -> None:
         tool = self.agent.toolbox[call.call.tool]
@@ -185,13 +202,13 @@ async def run_in_process(
             expires_in=timedelta(seconds=agent.human_input.expires_in_seconds),
             accepts=agent.accepts,
             trusts=agent.policy.trusts,
+            editable=agent.editable_schemas,
         ),
         approver=approver,
         questions=asker,
         clock=clock or SystemClock(),
         result=RunResult(id=run_id),
     )
-    run.note(RunStarted(instructions=agent.instructions))
-    run.note(MessageReceived(id=new_id("msg"), text=message, sender=user))
+    run.begin(MessageReceived(id=new_id("msg"), text=message, sender=user))
     await run.go()
     return run.result

@@ -3,6 +3,8 @@
 import asyncio
 import inspect
 import json
+import threading
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast, runtime_checkable
@@ -10,8 +12,11 @@ from typing import Any, Literal, Protocol, cast, runtime_checkable
 import structlog
 
 from placet.agents.authored import ours_to_pass_on, said
+from placet.agents.models import Model
+from placet.agents.providers import resolve_model
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState, ToolCall
 from placet.domain.outcome import Outcome
+from placet.domain.showing import TRUSTING
 from placet.domain.visible import visible
 from placet.errors import DefinitionError
 from placet.gate import AllowList
@@ -20,7 +25,8 @@ NAME = "human-in-the-loop"
 YES = frozenset({"y", "yes"})
 TRUST = frozenset({"t", "trust"})
 
-_TERMINAL = asyncio.Lock()
+_TERMINAL = threading.Lock()
+"""One question at a time, whichever loop it comes from; a thread that waits for a line keeps it."""
 _log = structlog.get_logger(__name__)
 
 
@@ -28,16 +34,16 @@ _log = structlog.get_logger(__name__)
 class AskCallback(Protocol):
     """Prompts a person and returns the response; None is a denial, raising aborts the run."""
 
-    def __call__(self, prompt: str, **kwargs: Any) -> Any | Awaitable[Any]:
+    def __call__(self, prompt: str, /) -> Any | Awaitable[Any]:
         """The person's response, or an awaitable of it."""
         ...
 
 
 @runtime_checkable
 class EvaluateCallback(Protocol):
-    """Says whether a response approves, or trusts."""
+    """Says at once whether a response approves, or trusts."""
 
-    def __call__(self, response: Any, **kwargs: Any) -> bool:
+    def __call__(self, response: Any, /) -> bool:
         """Only `True` counts."""
         ...
 
@@ -47,20 +53,31 @@ class LLMClassifierConfig:
     """The built-in classifier with words or a model of its own."""
 
     system_prompt: str | None = None
-    model: Any = None
+    model: str | Model | None = None
     """A `Model` or `provider:name`; the agent's own model otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.model is not None:  # here, so that a slip is seen at once and one client serves all
+            object.__setattr__(self, "model", resolve_model(self.model))
 
 
 @dataclass(frozen=True, slots=True)
 class RiskVerdict:
-    """What a classifier returns."""
+    """What a classifier returns: only `False` lets the call run unasked."""
 
     requires_human_in_the_loop: bool
     reason: str | None = None
 
 
-HumanInTheLoopClassifier = Callable[[ToolCall], Any]
-"""Sync or async: one call in, a `RiskVerdict` out; anything else asks."""
+@runtime_checkable
+class HumanInTheLoopClassifier(Protocol):
+    """Judges one call, sync (in a thread) or async; anything but a `RiskVerdict` asks."""
+
+    def __call__(self, call: ToolCall, /) -> RiskVerdict | Awaitable[RiskVerdict]:
+        """Whether this call needs a person. Raising asks."""
+        ...
+
+
 Classifier = bool | LLMClassifierConfig | HumanInTheLoopClassifier | None
 
 
@@ -78,7 +95,10 @@ class HumanInTheLoop:
             Both are for runs in process.
 
     Raises:
-        DefinitionError: allowed_tools is one string, or a callback is not callable.
+        DefinitionError: allowed_tools is one string, or a callback can't be used.
+
+    Warns:
+        UserWarning: a classifier beside `*`, which leaves it nothing to judge.
     """
 
     allowed_tools: Sequence[str] | None = None
@@ -90,15 +110,19 @@ class HumanInTheLoop:
     name: str = field(default=NAME, init=False)
 
     def __post_init__(self) -> None:
-        _ = self.listed
+        listed = self.listed
+        check_classifier(self.classifier)
         if self.ask is not None and self.ask != "stdio" and not callable(self.ask):
             raise DefinitionError(f'ask is {self.ask!r}; use None, "stdio" or a callable')
-        for label, callback in (
-            ("evaluate", self.evaluate),
-            ("evaluate_trust", self.evaluate_trust),
-        ):
-            if callback is not None and not callable(callback):
-                raise DefinitionError(f"{label} is {callback!r}; use a callable")
+        evaluators: dict[str, Any] = {
+            "evaluate": self.evaluate,
+            "evaluate_trust": self.evaluate_trust,
+        }
+        for label, callback in evaluators.items():
+            if callback is not None and (not callable(callback) or is_async(callback)):
+                raise DefinitionError(f"{label} is {callback!r}; use a callable that is not async")
+        if self.classifier and listed.everything:
+            warn_of_idle_classifier("HumanInTheLoop", stacklevel=4)
 
     @property
     def listed(self) -> AllowList:
@@ -120,15 +144,41 @@ class HumanInTheLoop:
         return response is True or word_in(response, YES)
 
 
+def check_classifier(classifier: Any) -> None:
+    """Raises DefinitionError for what can't judge."""
+    known = classifier is None or isinstance(classifier, bool | LLMClassifierConfig)
+    if not known and not callable(classifier):
+        raise DefinitionError(
+            f"classifier is {classifier!r}; use True, an LLMClassifierConfig or a callable"
+        )
+
+
+def warn_of_idle_classifier(whose: str, *, stacklevel: int) -> None:
+    """Say, to whoever writes it and to whoever runs it, that `*` leaves a classifier nothing to judge."""
+    what = f"{whose}: the classifier has no effect, since `*` in allowed_tools allows every tool"
+    _log.warning("classifier_has_no_effect", reason=what)
+    warnings.warn(what, stacklevel=stacklevel)
+
+
+def is_async(callback: Callable[..., Any]) -> bool:
+    """Whether calling it gives an awaitable, as far as can be told without calling it."""
+    own = getattr(callback, "__call__", None)  # noqa: B004 - an object whose method is async
+    return inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(own)
+
+
 def word_in(response: Any, words: frozenset[str]) -> bool:
     """Whether a response is one of these words, whatever its case and the blanks around it."""
     return isinstance(response, str) and response.strip().lower() in words
 
 
-def prompt_for(call: ToolCall, reason: str = "") -> str:
-    """What an `ask` callback is given: the tool, why, and the arguments as JSON."""
-    why = f" \u2014 {reason}" if reason else ""
-    return f"Allow tool {call.tool!r} to run?{why}\n{json.dumps(call.args)}"
+def prompt_for(call: ToolCall, reason: str = "", *, trust: bool = False) -> str:
+    """What an `ask` callback is given: the tool, why, and the arguments as JSON; then what trust means.
+
+    A line each, whatever the reason holds: a classifier's model may have written it.
+    """
+    why = f" \u2014 {visible(reason)}" if reason else ""
+    asked = f"Allow tool {call.tool!r} to run?{why}\n{json.dumps(call.args)}"
+    return f"{asked}\n{TRUSTING}" if trust else asked
 
 
 async def called(callback: Callable[..., Any], *args: Any) -> Any:
@@ -162,11 +212,11 @@ def read_response(
 
 async def ask_in_place(intervention: HumanInTheLoop, request: ApprovalRequest) -> Outcome:
     """The outcome of asking by the intervention's own means. What its callback raises goes through."""
-    prompt = prompt_for(request.call, str(request.context.get("reason", "")))
+    reason = str(request.context.get("reason", ""))
+    prompt = prompt_for(request.call, reason, trust=request.trust)
     if intervention.ask == "stdio":
-        shown = f"{visible(prompt, keep_newlines=True)} {'(y/n/t)' if request.trust else '(y/n)'} "
-        async with _TERMINAL:
-            response: Any = await asyncio.to_thread(input, shown)
+        choices = "(y/n/t)" if request.trust else "(y/n)"
+        response: Any = await asyncio.to_thread(_typed, f"{prompt} {choices} ")
     else:
         response = await called(cast("AskCallback", intervention.ask), prompt)
     if response is None:
@@ -178,6 +228,12 @@ async def ask_in_place(intervention: HumanInTheLoop, request: ApprovalRequest) -
     return Outcome(
         state=InputState.ANSWERED, content=True, decision=yes, scope="once", trust=trusts
     )
+
+
+def _typed(shown: str) -> str:
+    """A line from the terminal."""
+    with _TERMINAL:
+        return input(visible(shown, keep_newlines=True))
 
 
 def _turned_down(reason: str | None) -> Outcome:

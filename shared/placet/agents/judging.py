@@ -12,6 +12,7 @@ from placet.agents.interventions import read_response
 from placet.agents.tool import Tool
 from placet.domain.digest import call_digest, canonical
 from placet.domain.interaction import InputState, ToolCall
+from placet.domain.label import Label
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import field_errors
@@ -32,39 +33,45 @@ from placet.kernel.turns import CallOutcome, CallResult
 _log = structlog.get_logger(__name__)
 
 
-async def judge_call(
-    agent: Agent, call: CallState, standing: Standing
-) -> CallJudged | ToolFinished:
-    """The journal's entry for one call that the model wants: judged, or closed because it can't be.
+async def judge_call(agent: Agent, call: CallState, state: State) -> list[Entry]:
+    """The journal's entries for one call: judged, or closed because it can't be.
+
+    A call that an approver changed is judged as it is now; a scope that came with the change grants
+    that call.
 
     Bad arguments go back to the model and are never put to a person. A classifier is asked at most
     once for a call, and only where nothing else decides it.
     """
     tool = agent.toolbox.get(call.call.tool)
     if tool is None:
-        return _closed(call, CallOutcome.REFUSED, f"There is no tool {call.call.tool!r}.")
+        return [_closed(call, CallOutcome.REFUSED, f"There is no tool {call.call.tool!r}.")]
     try:
         canonical(call.call.args)
     except Invalid as error:
-        return _closed(call, CallOutcome.ERROR, f"The arguments can't be used: {error}")
+        return [_closed(call, CallOutcome.ERROR, f"The arguments can't be used: {error}")]
     errors = field_errors(tool.schema, call.call.args)
     if errors:
         listed = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors[:20])
-        return _closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")
-    facts = _facts(tool, call.call)
+        return [_closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")]
+    facts = _facts(tool, call.call, state.taint)
     if facts is None:
-        return _closed(
-            call, CallOutcome.ERROR, f"{tool.name} computed a risk that is no tier; it did not run"
-        )
-    verdict = gate(facts, agent.policy, standing)
+        return [
+            _closed(
+                call,
+                CallOutcome.ERROR,
+                f"{tool.name} computed a risk that is no tier; it did not run",
+            )
+        ]
+    verdict = gate(facts, agent.policy, state.standing)
     if verdict is None:
         found = await assess(agent.judge, agent.resolved_model, call.call)
         if found.failed:
             _log.warning("classifier_failed", tool=tool.name, reason=found.reason)
         facts = facts.model_copy(update={"assessment": found})
-        verdict = gate(facts, agent.policy, standing)
+        verdict = gate(facts, agent.policy, state.standing)
         assert verdict is not None  # noqa: S101 - it has been assessed
-    return _judged(call, facts, verdict)
+    judged = _judged(call, facts, verdict)
+    return [judged, *_grant_of_an_edit(call, judged)]
 
 
 def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[Entry]:
@@ -76,8 +83,13 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
     call = next((c for c in state.calls.values() if _waited_for(c, resolution)), None)
     if call is None:
         return
-    yield from _evaluated(agent, call, resolution)
-    given: list[Entry] = [*_grant(call, resolution), *_trust(agent, call, resolution)]
+    trusts = resolution.outcome.trust
+    if (evaluated := _evaluated(agent, call, resolution)) is not None:
+        approves, trusts = evaluated
+        yield AnswerJudged(input_id=resolution.input_id, approves=approves)
+    given: list[Entry] = [*_grant(call, resolution)]
+    if trusts:
+        given += _trust(agent, call, resolution, state.speaker)
     yield from given
     if given:
         for waiting in list(state.calls.values()):
@@ -85,29 +97,27 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
                 yield judged
 
 
-def _evaluated(agent: Agent, call: CallState, resolution: Resolution) -> Iterator[AnswerJudged]:
-    """An answer that no rule of Placet's reads: only the evaluator's `True` approves."""
+def _evaluated(agent: Agent, call: CallState, resolution: Resolution) -> tuple[bool, bool] | None:
+    """Whether an answer that no rule of Placet's reads approves and trusts; None for one that is read."""
     intervention, outcome = agent.human_in_the_loop, resolution.outcome
     undecided = outcome.state is InputState.ANSWERED and outcome.decision is None
     if intervention is None or not undecided or call.facts is None or call.verdict is None:
-        return
+        return None
     trustable = offer(call.facts, call.verdict).trustable
-    approves, _ = read_response(intervention, outcome.content, trustable=trustable)
-    yield AnswerJudged(input_id=resolution.input_id, approves=approves)
+    return read_response(intervention, outcome.content, trustable=trustable)
 
 
-def _trust(agent: Agent, call: CallState, resolution: Resolution) -> Iterator[TrustGiven]:
-    intervention, outcome = agent.human_in_the_loop, resolution.outcome
-    if intervention is None or call.facts is None or call.verdict is None:
+def _trust(
+    agent: Agent, call: CallState, resolution: Resolution, person: str | None
+) -> Iterator[TrustGiven]:
+    if not agent.policy.trusts or call.facts is None or call.verdict is None:
         return
-    if not (call.approval and call.approval.approved and offer(call.facts, call.verdict).trustable):
-        return
-    _, trusts = read_response(intervention, outcome.content, trustable=True)
-    if agent.policy.trusts and (outcome.trust or (outcome.decision is None and trusts)):
+    if call.approval and call.approval.approved and offer(call.facts, call.verdict).trustable:
         yield TrustGiven(
             tool=call.facts.tool,
             schema_digest=call.facts.schema_digest,
             input_id=resolution.input_id,
+            person=person,
         )
 
 
@@ -115,9 +125,21 @@ def _waited_for(call: CallState, resolution: Resolution) -> bool:
     return call.approval is not None and call.approval.input_id == resolution.input_id
 
 
+def _grant_of_an_edit(call: CallState, judged: CallJudged) -> Iterator[GrantGiven]:
+    """The scope of an approval that changed the call, once it is known what the call is now."""
+    resolution = call.approval.resolution if call.approval else None
+    if call.proposed is None or resolution is None or judged.facts is None:
+        return
+    if judged.verdict.decision is Decision.DENY:
+        return
+    grant = granted(judged.facts, offer(judged.facts, judged.verdict), resolution)
+    if grant is not None:
+        yield GrantGiven(grant=grant)
+
+
 def _grant(call: CallState, resolution: Resolution) -> Iterator[GrantGiven]:
     if call.facts is None or call.verdict is None or resolution.state is not InputState.ANSWERED:
-        return
+        return  # also where the approver changed the call: it has no verdict now
     grant = granted(call.facts, offer(call.facts, call.verdict), resolution)
     if grant is not None:
         yield GrantGiven(grant=grant)
@@ -145,7 +167,7 @@ def _judged(call: CallState, facts: Facts, verdict: Verdict) -> CallJudged:
     )
 
 
-def _facts(tool: Tool, call: ToolCall) -> Facts | None:
+def _facts(tool: Tool, call: ToolCall, taint: Label) -> Facts | None:
     """What the tool says about this call; None for a tier that does not exist.
 
     A tool's own tier beats the static one; a condition that raises asks. The author's functions get
@@ -177,6 +199,9 @@ def _facts(tool: Tool, call: ToolCall) -> Facts | None:
         line=line if tool.role is Role.SHELL and isinstance(line, str) else None,
         digest=call_digest(tool.name, tool.facts.schema_digest, call.args),
         schema_digest=tool.facts.schema_digest,
+        outbound=tool.sends,
+        clearance=tool.clearance,
+        taint=taint,
     )
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Iterable
@@ -24,22 +25,57 @@ class Loaded:
     problems: list[str] = field(default_factory=list)
     found: dict[str, Agent] = field(default_factory=dict)
     """The definitions as their files have them."""
+    files: list[Path] = field(default_factory=list)
+    """Where agents were looked for."""
 
 
 def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loaded:
-    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded."""
+    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded.
+
+    None of them gets at any of these files without being asked about, even where they are in its folder.
+    """
     loaded = Loaded()
     bounds = operator or Operator()
     for source in sources:
+        if source.endswith(".py"):
+            loaded.files.append(Path(os.path.abspath(source)))
         try:
             _collect(loaded, source, _module(source), bounds)
         except DefinitionError as error:
             loaded.problems.append(str(error))
     loaded.problems += unmatched(bounds, loaded.agents.values())
+    for agent in loaded.agents.values():
+        agent.work_in(agent.workspace.without(loaded.files))
     return loaded
 
 
+def for_a_runner(loaded: Loaded) -> Loaded:
+    """The agents that can be run durably. One that asks in place, or a test's, is a problem instead."""
+    kept = Loaded(problems=list(loaded.problems))
+    for name, agent in loaded.agents.items():
+        if why := _not_durable(agent):
+            kept.problems.append(f"agent {name}: {why}")
+        else:
+            kept.agents[name] = agent
+    return kept
+
+
+def _not_durable(agent: Agent) -> str | None:
+    intervention = agent.human_in_the_loop
+    if intervention is not None and intervention.ask is not None:
+        return (
+            "HumanInTheLoop(ask=...) asks in the program that runs the agent, and a runner has nobody "
+            "there; leave `ask` out, and its questions wait for their answers"
+        )
+    if getattr(agent.approval_handler, "for_tests_alone", False):
+        kind = type(agent.approval_handler).__name__
+        return f"{kind} approves whatever is asked, for tests; leave approval_handler out"
+    return None
+
+
 def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator) -> None:
+    if module.__file__ and not source.endswith(".py"):
+        loaded.files.append(Path(os.path.abspath(module.__file__)))
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:
         raise DefinitionError(f"{source}: no Agent at the top level of the module")

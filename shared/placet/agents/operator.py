@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from placet.agents.workspace.folder import ShellSettings
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError, SettingsError
 from placet.gate import Decision, Layer, Source, SourcePolicy
@@ -63,9 +64,27 @@ class SourceTable(_Table):
 
 
 class ShellTable(_Table):
-    """`[shell]`."""
+    """`[shell]`: how the shell tool runs lines."""
 
     unsandboxed: bool = False
+    """Lines may reach all that Placet can; the safe list is off then."""
+    user: str | None = None
+    """The account that runs lines, where Placet is root."""
+    environment: list[str] = []
+    """Names of variables that lines get."""
+    readable: list[str] = []
+    """Further folders that lines may read, such as tool chains."""
+    seconds: float = 120
+    output_bytes: int = 65_536
+    """Of each stream, kept for the model."""
+
+
+class TaintTable(_Table):
+    """`[taint]`: for every definition; one may turn it on by itself, never off."""
+
+    enabled: bool = False
+    unattended: str = "deny"
+    """What becomes of a call that would leak while nobody is there: `deny`, `ask` or `allow`."""
 
 
 class Tables(_Table):
@@ -77,6 +96,7 @@ class Tables(_Table):
     limits: Limits = Limits()
     sources: dict[str, SourceTable] = {}
     shell: ShellTable = ShellTable()
+    taint: TaintTable = TaintTable()
 
 
 @dataclass(frozen=True)
@@ -95,6 +115,19 @@ class Operator:
             words(Decision, self.tables.tool_permissions, "tool_permissions"),
             ToolRisk(tier) if tier is not None else None,
             frozenset(same_tool(name) for name in limits.always_ask),
+        )
+
+    @property
+    def shell(self) -> ShellSettings:
+        """How the shell tool runs lines."""
+        table = self.tables.shell
+        return ShellSettings(
+            unsandboxed=table.unsandboxed,
+            user=table.user,
+            environment=tuple(table.environment),
+            readable=tuple(Path(folder) for folder in table.readable),
+            seconds=table.seconds,
+            output_bytes=table.output_bytes,
         )
 
     def safe_layers(self, agent: str) -> Sequence[SafeLayer]:
@@ -139,7 +172,9 @@ def read_operator(path: Path) -> Operator:
     except ValidationError as error:
         raise SettingsError("; ".join(_problem(path, each) for each in error.errors())) from None
     _check_words(path, tables)
-    return Operator(tables, str(path))
+    made = Operator(tables, str(path))
+    _ = made.shell  # what it refuses is told at start
+    return made
 
 
 def _unknown_table(key: str, value: Any) -> bool:
@@ -151,6 +186,7 @@ def _check_words(path: Path, tables: Tables) -> None:
     limit = tables.limits.approval_required_risk
     try:
         words(Decision, tables.tool_permissions, f"{path}: tool_permissions")
+        word(Decision, tables.taint.unattended, f"{path}: taint.unattended")
         if limit is not None:
             word(ToolRisk, limit, f"{path}: limits.approval_required_risk")
         for name, source in tables.sources.items():
@@ -176,6 +212,7 @@ _TABLES: Mapping[Any, type[_Table]] = {
     "limits": Limits,
     "sources": SourceTable,
     "shell": ShellTable,
+    "taint": TaintTable,
 }
 
 

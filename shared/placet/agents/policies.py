@@ -4,7 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placet.agents.builtins import BUILTINS
-from placet.agents.interventions import HumanInTheLoop
+from placet.agents.interventions import (
+    HumanInTheLoop,
+    check_classifier,
+    warn_of_idle_classifier,
+)
 from placet.agents.operator import Operator
 from placet.errors import DefinitionError
 from placet.gate import AllowList, Decision, Layer, Policy, Source, SourcePolicy
@@ -17,7 +21,7 @@ from placet.gate.shell import Source as SafeSource
 if TYPE_CHECKING:
     from placet.agents.agent import Agent
 
-_BUILTINS = frozenset({*BUILTINS, "bash", "read_file", "write_file", "edit_file", "delegate"})
+_BUILTINS = frozenset({*BUILTINS, "delegate"})
 SourceRule = str | Mapping[str, Any] | Source
 
 
@@ -34,6 +38,7 @@ def policy_of(agent: "Agent") -> Policy:
     allowed = _allowed(agent, where)
     if allowed:
         _check_names(where, "allowed_tools", allowed.names | allowed.negated, known)
+    _check_classifiers(agent, where, allowed)
     intervention = agent.human_in_the_loop
     operator = agent.operator
     return Policy(
@@ -43,6 +48,8 @@ def policy_of(agent: "Agent") -> Policy:
         sources=_sources(agent, where),
         asks_by_default=intervention is not None or agent.judge is not None,
         classifies=agent.judge is not None,
+        taint=agent.taint or operator.tables.taint.enabled,
+        leaks_unattended=Decision(operator.tables.taint.unattended),
         trusts=intervention is not None and intervention.enable_trust,
         isolated=not operator.tables.shell.unsandboxed,
         safe=SafeList.of(
@@ -89,15 +96,26 @@ def policy_for(operator: Operator, name: str = "") -> Policy:
 
 
 def _allowed(agent: "Agent", where: str) -> AllowList | None:
-    interventions: Sequence[HumanInTheLoop] = agent.interventions
-    if len({each.name for each in interventions}) < len(interventions):
+    interventions: Any = agent.interventions
+    if not isinstance(interventions, Sequence) or not all(
+        isinstance(each, HumanInTheLoop) for each in interventions
+    ):
+        raise DefinitionError(f"{where}: interventions takes a list with one HumanInTheLoop")
+    if len(interventions) > 1:
         raise DefinitionError(f"{where}: two interventions are called {interventions[0].name!r}")
-    if len(interventions) > 1 or not all(isinstance(e, HumanInTheLoop) for e in interventions):
-        raise DefinitionError(f"{where}: interventions takes one HumanInTheLoop")
     own = AllowList.of(agent.allowed_tools) if agent.allowed_tools is not None else None
     if interventions and own is not None:
         raise DefinitionError(f"{where}: allowed_tools is said by the agent and by HumanInTheLoop")
     return interventions[0].listed if interventions else own
+
+
+def _check_classifiers(agent: "Agent", where: str, allowed: AllowList | None) -> None:
+    check_classifier(agent.classifier)
+    intervention = agent.human_in_the_loop
+    if agent.classifier and intervention is not None and intervention.classifier:
+        raise DefinitionError(f"{where}: classifier is said by the agent and by HumanInTheLoop")
+    if agent.classifier and allowed and allowed.everything:
+        warn_of_idle_classifier(where, stacklevel=8)
 
 
 def _check_names(

@@ -1,19 +1,21 @@
 """Tools: a function with a name, a JSON Schema and a risk."""
 
-import asyncio
 import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from placet.agents.authored import in_thread
 from placet.agents.context import Context
 from placet.domain.digest import digest_of
+from placet.domain.label import Label
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError, Invalid
 from placet.gate import Role
@@ -22,6 +24,8 @@ from placet.kernel.decide import ToolFacts
 
 Function = Callable[..., Any]
 Condition = bool | Callable[[Mapping[str, Any]], bool]
+W = TypeVar("W", bound=StrEnum)
+Fingerprint = Callable[[Mapping[str, Any]], Any]
 RiskOf = ToolRisk | Callable[[Mapping[str, Any]], ToolRisk]
 
 
@@ -53,6 +57,14 @@ class Tool:
     """What its author or source declares; None where nothing is declared."""
     loaded: bool = True
     """Whether the definition was loaded with it."""
+    fingerprint: Fingerprint | None = None
+    """Of what a call acts on: taken when a person is asked, and again before it runs."""
+    label: Label = Label.PUBLIC
+    """Of what it returns, unless the execution says more with `ctx.label`."""
+    outbound: bool | None = None
+    """Whether what it is given may leave; None: it may, unless it only reads or asks a person."""
+    clearance: Label = Label.PUBLIC
+    """How far data may go with it."""
     timeout: timedelta | None = None
     """Of one execution; the time that people take does not count."""
     parameters: type[BaseModel] = field(default=BaseModel, repr=False)
@@ -70,7 +82,13 @@ class Tool:
     def facts(self) -> ToolFacts:
         """What the kernel needs to know."""
         digest = digest_of({"schema": self.schema, "description": self.description})
-        return ToolFacts(digest, self.retry)
+        return ToolFacts(digest, retry=self.retry)
+
+    @property
+    def sends(self) -> bool:
+        """Whether what it is given may leave."""
+        quiet = self.role in (Role.ASKS, Role.DELEGATES) or self.read_only is True
+        return not quiet if self.outbound is None else self.outbound
 
     def risk_of(self, args: Mapping[str, Any]) -> Any:
         """What the tool says is the tier of one call. Raises whatever its own function raises."""
@@ -91,7 +109,7 @@ class Tool:
         positional = (context,) if self.wants_context else ()
         if inspect.iscoroutinefunction(self.function):
             return await self.function(*positional, **named)
-        return await asyncio.to_thread(self.function, *positional, **named)
+        return await in_thread(self.function, *positional, **named)
 
 
 @overload
@@ -108,6 +126,10 @@ def tool(
     read_only: bool | None = None,
     destructive: bool | None = None,
     source: str | None = None,
+    label: Label = Label.PUBLIC,
+    outbound: bool | None = None,
+    clearance: Label = Label.PUBLIC,
+    fingerprint: Fingerprint | None = None,
     timeout: timedelta | None = None,
 ) -> Callable[[Function], Tool]: ...
 
@@ -123,6 +145,10 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
     read_only: bool | None = None,
     destructive: bool | None = None,
     source: str | None = None,
+    label: Label = Label.PUBLIC,
+    outbound: bool | None = None,
+    clearance: Label = Label.PUBLIC,
+    fingerprint: Fingerprint | None = None,
     timeout: timedelta | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Make a function a tool. Its docstring is what the model reads, its annotations are the schema.
@@ -136,6 +162,11 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
             idempotency key; `ask` puts a review to a person. `safe` for `read_only` tools.
         read_only: the tool changes nothing.
         destructive: the tool destroys something; a source policy `destructive` asks for it.
+        label: of what it returns: `public`, `internal` or `private`.
+        outbound: whether what it is given may leave.
+        clearance: how far data may go with it.
+        fingerprint: of what a call acts on, a function of the arguments that only reads. A change
+            between the question and the start asks again.
         source: where it was discovered; it is then called `SOURCE__NAME`.
         timeout: of one execution.
 
@@ -146,23 +177,27 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
 
     def make(function: Function) -> Tool:
         raw: str = name or function.__name__
-        label = exposed(source, raw)
-        parameters, wants_context = _parameters(label, function)
+        exposed_name = exposed(source, raw)
+        parameters, wants_context = _parameters(exposed_name, function)
         if not isinstance(needs_approval, bool) and not callable(needs_approval):
             raise DefinitionError(
-                f"tool {label}: needs_approval is {needs_approval!r}; use True, False or a function"
+                f"tool {raw}: needs_approval is {needs_approval!r}; use True, False or a function"
             )
         return Tool(
-            name=label,
+            name=exposed_name,
             description=inspect.cleandoc(function.__doc__ or ""),
             function=function,
-            risk=risk if callable(risk) else _tier(label, risk),
+            risk=risk if callable(risk) else _word(ToolRisk, raw, "risk", risk),
             needs_approval=needs_approval,
             retry=retry or ("safe" if read_only and source is None else "ask"),
             source=source,
             raw=raw,
             read_only=read_only,
             destructive=destructive,
+            label=_word(Label, raw, "label", label),
+            fingerprint=fingerprint,
+            outbound=outbound,
+            clearance=_word(Label, raw, "clearance", clearance),
             timeout=timeout,
             parameters=parameters,
             wants_context=wants_context,
@@ -171,12 +206,12 @@ def tool(  # noqa: PLR0913 - what an author may say of a tool
     return make(function) if function is not None else make
 
 
-def _tier(label: str, risk: Any) -> ToolRisk:
+def _word(kind: type[W], name: str, field: str, given: Any) -> W:
     try:
-        return ToolRisk(risk)
+        return kind(given)
     except ValueError:
-        words = ", ".join(ToolRisk)
-        raise DefinitionError(f"tool {label}: risk {risk!r} is none of {words}") from None
+        words = ", ".join(kind)
+        raise DefinitionError(f"tool {name}: {field} {given!r} is none of {words}") from None
 
 
 def _parameters(label: str, function: Function) -> tuple[type[BaseModel], bool]:

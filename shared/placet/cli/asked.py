@@ -18,6 +18,7 @@ from placet.domain.interaction import (
     UrlRequest,
 )
 from placet.domain.resolution import Resolution
+from placet.domain.showing import ODD, TRUSTING, looks_odd
 from placet.domain.visible import visible
 
 
@@ -29,7 +30,8 @@ def safe(text: object, *, keep_newlines: bool = False) -> str:
 def lines(request: InteractionRequest) -> Iterator[str]:
     """What is asked: the call, if a call waits for the answer; the asker's words; what to choose from."""
     if isinstance(request, ApprovalRequest | ReviewRequest):
-        yield f"[bold]{safe(request.call.tool)}[/]"
+        odd = f"  [yellow]({ODD})[/]" if looks_odd(request.call.tool) else ""
+        yield f"[bold]{safe(request.call.tool)}[/]{odd}"
         yield from _block(request.call.args)
     if isinstance(request, ApprovalRequest):
         yield f"risk: {request.risk}   why: {safe(request.context.get('reason') or 'not said')}"
@@ -38,6 +40,8 @@ def lines(request: InteractionRequest) -> Iterator[str]:
     if request.body:
         yield from _block(request.body, "[dim]says:[/] ")
     yield from _choices(request)
+    if isinstance(request, ApprovalRequest) and request.trust:
+        yield f"trust: {TRUSTING}"
 
 
 def ended(resolution: Resolution) -> Iterator[str]:
@@ -51,6 +55,8 @@ def ended(resolution: Resolution) -> Iterator[str]:
         yield from _block(outcome.content, "answer: ")
     if outcome.scope not in (None, "once"):
         yield f"granted for this {outcome.scope}"
+    if outcome.trust:
+        yield "trusted from now on, in this person's runs"
     if outcome.reason:
         yield from _block(outcome.reason, "reason: ")
 

@@ -1,6 +1,5 @@
 """Tables for people: whole in a pipe, as wide as the terminal on one, and no id is ever cut."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from rich.text import Text
 
 from placet.cli.output import out, safe, status_of
 from placet.client import Input, Run
+from placet.domain import showing
 from placet.domain.interaction import ApprovalRequest, InteractionRequest, ReviewRequest
 
 GAP = 2
@@ -102,7 +102,7 @@ def age(at: datetime) -> str:
 def telling(request: InteractionRequest) -> str:
     """One line that tells what is asked: the call itself for an approval."""
     if isinstance(request, ApprovalRequest | ReviewRequest):
-        return f"{request.call.tool} {json.dumps(request.call.args, ensure_ascii=False)}"
+        return f"{request.call.tool}  {showing.telling(request.call)}"
     return request.message
 
 

@@ -2,8 +2,10 @@
 
 from typing import Any, Literal
 
+from placet.domain.digest import canonical
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState
 from placet.domain.outcome import Outcome, Scope, answered, reason_in, unfit
+from placet.domain.schema import field_errors
 from placet.errors import FieldError, Invalid
 
 
@@ -28,10 +30,7 @@ def _decided(request: ApprovalRequest, content: dict[str, Any]) -> Outcome:
     unknown = sorted(set(content) - {"decision", "scope", "grant", "args", "reason"})
     if unknown:
         raise unfit("decision, scope, grant, args, reason", *(f"/{key}" for key in unknown))
-    if content.get("args") is not None:
-        raise Invalid(
-            "arguments can't be edited", [FieldError("/args", "this agent does not allow edits")]
-        )
+    args = _edited(request, content.get("args"))
     try:
         decision = ApprovalDecision(content.get("decision", ""))
     except ValueError:
@@ -42,7 +41,29 @@ def _decided(request: ApprovalRequest, content: dict[str, Any]) -> Outcome:
     grant = content.get("grant")
     if grant not in (None, "named", "exact"):
         raise unfit("named or exact", "/grant")
-    return _approved(_scope(request, content.get("scope")), grant, reason)
+    yes = _approved(_scope(request, content.get("scope")), grant, reason)
+    return yes if args is None else yes.model_copy(update={"args": args})
+
+
+def _edited(request: ApprovalRequest, args: Any) -> dict[str, Any] | None:
+    """Arguments that the approver changed, checked as the model's own are. None: left as they are."""
+    if args is None or args == request.call.args:
+        return None
+    if request.args_schema is None:
+        raise Invalid(
+            "arguments can't be edited", [FieldError("/args", "this agent does not allow edits")]
+        )
+    if not isinstance(args, dict):
+        raise unfit("an object with the arguments", "/args")
+    try:
+        canonical(args)
+    except Invalid as error:
+        raise Invalid(str(error), [FieldError("/args", str(error))]) from error
+    if errors := field_errors(request.args_schema, args):
+        raise Invalid(
+            "the arguments do not fit", [FieldError(f"/args{e.pointer}", e.detail) for e in errors]
+        )
+    return args
 
 
 def _approved(

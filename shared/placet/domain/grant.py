@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from placet.domain.base import Value
+from placet.domain.label import Label
 from placet.domain.person import Person
 from placet.domain.risk import ToolRisk
 
@@ -21,6 +22,8 @@ class Grant(Value):
     """The digest of the only call that it covers; empty: any arguments."""
     risk: ToolRisk = ToolRisk.SAFE
     """The tier of the call that it was given for; a call of a higher one asks."""
+    clearance: Label | None = None
+    """How far the run's data may go with this tool; such a grant covers nothing else."""
     scope: Literal["stage", "run"]
     stage: str = "main"
     """Where it was given: a grant of scope `stage` holds until another stage comes between."""

@@ -134,6 +134,8 @@ class ApprovalRequest(Request):
     """A shell line: the commands that a wider scope would name."""
     exact: bool = Field(default=False, exclude_if=operator.not_)
     """A wider scope covers these very arguments, unless the answer says `grant: "named"`."""
+    args_schema: JsonObject | None = Field(default=None, exclude_if=lambda schema: schema is None)
+    """What the arguments must satisfy, where the approver may change them."""
     accepts: Accepts = Field(default="decision", exclude_if=lambda word: word == "decision")
     """`words`: also `yes` and, if offered, `trust`. `anything`: the agent's own evaluator judges it."""
     trust: bool = Field(default=False, exclude_if=operator.not_)

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from placet.domain.base import Value
+from placet.domain.base import JsonObject, Value
 from placet.domain.interaction import ApprovalDecision, InputState
 from placet.errors import FieldError, Invalid
 
@@ -21,6 +21,8 @@ class Outcome(Value):
     decision: ApprovalDecision | None = None
     scope: Scope | None = None
     grant: Literal["named", "exact"] | None = None
+    args: JsonObject | None = Field(default=None, exclude_if=lambda args: args is None)
+    """The arguments as the approver changed them."""
     trust: bool = Field(default=False, exclude_if=lambda trusted: not trusted)
     """The tool runs unasked from now on, for this person's runs."""
     reason: str | None = None

@@ -2,7 +2,7 @@
 
 from placet.gate.facts import Assessment, Facts, Role
 from placet.gate.lifting import Standing, gate
-from placet.gate.offers import Offer, granted, offer, question
+from placet.gate.offers import Offer, granted, offer
 from placet.gate.policy import AllowList, Layer, Policy, Source, SourcePolicy
 from placet.gate.verdict import Decision, Level, Reason, Verdict
 
@@ -24,5 +24,4 @@ __all__ = [
     "gate",
     "granted",
     "offer",
-    "question",
 ]

@@ -1,11 +1,12 @@
 """What is known about one call when it is judged. All of it is recorded, nothing is looked up."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator
 
 from placet.domain.base import Value
+from placet.domain.label import Label
 from placet.domain.risk import ToolRisk
 from placet.gate.names import same_tool
 
@@ -54,7 +55,10 @@ class Facts(Value):
     """Of tool, schema and arguments."""
     schema_digest: str = ""
     stage: str = "main"
+    outbound: bool = False
+    """Whether what it is given may leave."""
+    clearance: Label = Label.PUBLIC
+    """How far data may go with it."""
+    taint: Label = Label.PUBLIC
+    """The highest label of what the run holds."""
     assessment: Assessment | None = None
-
-
-Clearance = Literal["public", "internal", "private"]

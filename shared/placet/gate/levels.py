@@ -9,7 +9,7 @@ from placet.gate.shell import Opaque, read
 from placet.gate.verdict import Decision, Level, Verdict, said
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
-WRITES = "write_file"
+WRITE = "write_file"
 
 _HARMLESS = re.compile(r"[0-9]?(?:>&[0-9-]|&?>>?[ \t]*/dev/null)(?=[\s;|&<>()]|\Z)")
 
@@ -31,9 +31,9 @@ def judge(facts: Facts, policy: Policy) -> Verdict | None:
 def _denied(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
     if layer := policy.denied_by(facts.tool):
         return said(DENY, Level.DENY, "denied", f"the {layer} denies {facts.tool}")
-    if writes and (layer := policy.denied_by(WRITES)):
-        why = f"the {layer} denies {WRITES}, and this line has a redirect that may write"
-        return said(DENY, Level.DENY, "writes", why)
+    if writes and (layer := policy.denied_by(WRITE)):
+        why = f"the {layer} denies {WRITE}, and this line may write a file by a redirect"
+        return said(DENY, Level.DENY, "redirect_denied", why)
     return None
 
 
@@ -42,7 +42,7 @@ def _writes(facts: Facts, policy: Policy) -> bool:
 
     A line that can't be read and that redirects anything may write.
     """
-    if facts.role is not Role.SHELL or not policy.speaks_of(WRITES):
+    if facts.role is not Role.SHELL or not policy.speaks_of(WRITE):
         return False
     line = facts.line or ""
     return ">" in _HARMLESS.sub("", line) and isinstance(read(line), Opaque)
@@ -55,7 +55,7 @@ def _always(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
     if rule := policy.asks_always(facts.tool):
         why = f"{facts.tool} is asked about each time: {rule}"
         return said(ASK, Level.ALWAYS, "always_ask", why)
-    if writes and (rule := policy.asks_always(WRITES)):
+    if writes and (rule := policy.asks_always(WRITE)):
         why = f"a redirect that may write is asked about each time: {rule}"
         return said(ASK, Level.ALWAYS, "writes", why)
     if facts.role in (Role.ASKS, Role.DELEGATES):
@@ -76,8 +76,8 @@ def _source(facts: Facts, policy: Policy) -> SourcePolicy | None:
 
 
 def _explicit(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
-    if writes and policy.word_about(WRITES) is ASK:
-        why = f"tool_permissions says that {WRITES} asks, and this line may write"
+    if writes and policy.word_about(WRITE) is ASK:
+        why = f"tool_permissions says that {WRITE} asks, and this line may write"
         return said(ASK, Level.EXPLICIT, "writes", why)
     match policy.word_about(facts.tool):
         case Decision.ASK:

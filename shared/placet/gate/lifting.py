@@ -9,6 +9,7 @@ from placet.gate.levels import judge
 from placet.gate.names import same_tool
 from placet.gate.policy import NOTHING, Policy
 from placet.gate.shell import judge_line
+from placet.gate.taint import bounded
 from placet.gate.verdict import Decision, Level, Reason, Verdict, said
 
 
@@ -27,6 +28,11 @@ def gate(facts: Facts, policy: Policy, standing: Standing = Standing()) -> Verdi
     A pure function: the same facts give the same verdict. Nothing lifts a deny, or what is asked
     about each time.
     """
+    verdict = _gated(facts, policy, standing)
+    return None if verdict is None else bounded(verdict, facts, policy, standing.grants)
+
+
+def _gated(facts: Facts, policy: Policy, standing: Standing) -> Verdict | None:
     verdict = judge(facts, policy)
     if verdict is None:
         # What lifts the ask anyway need not be assessed.
@@ -86,6 +92,7 @@ def _holds(grant: Grant, facts: Facts) -> bool:
         and grant.risk.reaches(facts.risk)
         and (grant.scope == "run" or grant.stage == facts.stage)
         and grant.exact in ("", facts.digest)
+        and grant.clearance is None
     )
 
 

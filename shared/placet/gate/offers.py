@@ -1,41 +1,20 @@
 """What a prompt offers beyond this one time, in words that name it, and the grant that an answer gives."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision
+from placet.domain.label import Label
 from placet.domain.outcome import Outcome, Scope
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.domain.visible import visible
 from placet.gate.facts import Facts, Role
 from placet.gate.shell import DEFAULTS, grants
-from placet.gate.verdict import Verdict
+from placet.gate.verdict import Level, Verdict
 from placet.ids import derived_id
 
 SHOWN = 3
 """Keys that an option names; the rest is counted."""
-LONGEST = 120
-"""Characters that a question shows of an argument."""
-
-_TELLS: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(("bash", "shell"), ("command", "to run")),
-    **dict.fromkeys(("read_file", "write_file", "edit_file"), ("path", "on")),
-}
-"""By tool: the argument that tells most, and the words before it."""
-
-
-def question(tool: str, args: Mapping[str, Any]) -> str:
-    """What a person is asked about a call: the tool, and where one argument tells most, its first line."""
-    argument, before = _TELLS.get(tool, ("", ""))
-    told = args.get(argument)
-    if not isinstance(told, str) or not told.strip():
-        return f"Allow {tool} to run?"
-    first, *more = told.strip().splitlines()
-    shown = visible(first if len(first) <= LONGEST else f"{first[: LONGEST - 1]}…")
-    return f"Allow {tool} {before} `{shown}{' …' if more else ''}`?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +26,8 @@ class Offer:
     """Of a shell line: the commands that a grant would name."""
     exact: bool = False
     """A grant covers these very arguments unless the answer says `named`."""
+    clearance: Label | None = None
+    """What a wider yes raises: how far the run's data may go with this tool."""
     trustable: bool = False
     """Whether the tool may be trusted: never one that asks each time, nor a shell."""
     note: str = ""
@@ -54,6 +35,12 @@ class Offer:
 
     def options(self, tool: str) -> tuple[str, ...]:
         """The choices in their order: the scopes, then deny. Each scoped one says what it grants."""
+        if self.clearance is not None:
+            return (
+                "Allow once",
+                f"Allow {self.clearance} data with {tool} for this session",
+                "Deny",
+            )
         named = [f"Allow {self._what(tool)} for this {scope}" for scope in self.scopes[1:]]
         return (f"Allow once ({self.note})" if self.note else "Allow once", *named, "Deny")
 
@@ -67,6 +54,8 @@ class Offer:
 
 def offer(facts: Facts, verdict: Verdict) -> Offer:
     """What the prompt for this call offers."""
+    if verdict.level is Level.TAINT:
+        return Offer(("once", "run"), clearance=facts.taint)
     if verdict.every_time:
         return Offer(note="this call is asked about each time; nothing can be granted")
     if facts.role is not Role.SHELL:
@@ -92,6 +81,7 @@ def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | Non
         tool=facts.tool,
         schema_digest=facts.schema_digest,
         keys=() if exact else offered.keys,
+        clearance=offered.clearance,
         exact=facts.digest if exact else "",
         risk=facts.risk,
         scope=outcome.scope,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
@@ -68,7 +68,7 @@ class AllowList:
             raise DefinitionError(f"allowed_tools is the text {words!r}; use a list of names")
         if not isinstance(words, Iterable):
             raise DefinitionError(f"allowed_tools is {words!r}; use a list of names")
-        listed = list(words)
+        listed: list[Any] = list(words)
         odd = [word for word in listed if not isinstance(word, str) or word in ("", "!", "!*")]
         if odd:
             raise DefinitionError(f"allowed_tools: {odd[0]!r} is no name, `*` or `!name`")
@@ -98,6 +98,11 @@ class Policy:
     """Whether the shell can't reach what is Placet's; otherwise the safe list is off."""
     unattended: Decision | None = None
     """Nobody is there: what becomes of an ask; None while somebody is."""
+
+    taint: bool = False
+    """Whether outbound calls are held back that would carry data above their clearance."""
+    leaks_unattended: Decision = Decision.DENY
+    """What becomes of such a call while nobody is there."""
 
     def __post_init__(self) -> None:
         if self.allowed is not None:

@@ -24,6 +24,8 @@ class Level(StrEnum):
     RISK = "risk"
     CLASSIFIER = "classifier"
     DEFAULT = "default"
+    TAINT = "taint"
+    """Allowed otherwise: the data that the run holds must not leave by this call."""
 
 
 class Reason(Value):

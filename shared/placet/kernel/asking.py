@@ -1,10 +1,11 @@
 """The questions that a run puts: from what is known about it and one of its calls."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from placet.domain.base import DEFAULT_NAMESPACE
+from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
 from placet.domain.interaction import (
     Accepts,
     ApprovalRequest,
@@ -12,7 +13,8 @@ from placet.domain.interaction import (
     Request,
     ReviewRequest,
 )
-from placet.gate import Offer, offer, question
+from placet.domain.showing import question
+from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.journal import InputOpened
 from placet.kernel.state import CallState
@@ -38,6 +40,8 @@ class Asker:
     """What an approval may be answered with."""
     trusts: bool = False
     """Whether an answer may trust a tool."""
+    editable: Mapping[str, JsonObject] = field(default_factory=dict)
+    """Schemas of the tools whose arguments the approver may change."""
 
     def key(self, call_id: str) -> str:
         """The idempotency key of a call: the same on every try."""
@@ -78,10 +82,16 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         grants=offered.keys,
         exact=offered.exact,
         accepts=asker.accepts,
+        args_schema=asker.editable.get(call.call.tool),
         trust=asker.trusts and offered.trustable,
-        message=question(call.call.tool, call.call.args),
-        **asker.fields(call, "approval", now),
+        message=f"{question(call.call)}{_drift(call)}"[:4000],
+        **asker.fields(call, f"approval:{call.approvals}" if call.approvals else "approval", now),
     ).with_digest()
+
+
+def _drift(call: CallState) -> str:
+    """What is asked again says what changed."""
+    return f" What it acts on has changed: {call.drift}." if call.drift else ""
 
 
 def review(asker: Asker, call: CallState, now: datetime) -> ReviewRequest:
@@ -102,7 +112,7 @@ def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     return draft.model_copy(update=fields).with_digest()
 
 
-def opened(request: Request, call: CallState) -> InputOpened:
+def opened(request: Request, call: CallState, fingerprint: str | None = None) -> InputOpened:
     """The journal's entry for a question that is put in the same write."""
     number: int | None = len(call.asks)
     if isinstance(request, ApprovalRequest):
@@ -115,5 +125,6 @@ def opened(request: Request, call: CallState) -> InputOpened:
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
         digest=request.digest,
         message=request.message,
+        fingerprint=fingerprint,
         ask=number,
     )

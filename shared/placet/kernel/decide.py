@@ -1,12 +1,14 @@
 """What a run does next: a pure function of its state and of the tools it has."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from placet.domain.interaction import InputState
+from placet.domain.digest import call_digest
+from placet.domain.interaction import InputState, ToolCall
 from placet.domain.outcome import Outcome
-from placet.gate import Decision
+from placet.gate import Decision, Level
+from placet.kernel.refusals import DeniedLoop
 from placet.kernel.state import Ask, CallState, State, answered
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
 
@@ -19,6 +21,8 @@ class ToolFacts:
 
     schema_digest: str
     retry: Literal["safe", "ask"] = "ask"
+    denied_by: str | None = None
+    """The layer of the policy that denies it now, whatever was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     pending = [call for call in state.calls.values() if call.result is None]
     unjudged = tuple(call for call in pending if call.verdict is None)
     if unjudged:
-        return Judge(unjudged)
+        return _remembered(state, unjudged) or Judge(unjudged)
     ask: list[CallState] = []
     review: list[CallState] = []
     start: list[CallState] = []
@@ -132,6 +136,23 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     return Wait()
 
 
+def _remembered(state: State, calls: Sequence[CallState]) -> Act | Fail | None:
+    """Calls that a person refused before, with these very arguments, are answered from that."""
+    close: list[CallResult] = []
+    closed: list[ToolCall] = []
+    for call in calls:
+        same = sum((c.tool, c.args) == (call.call.tool, call.call.args) for c in closed)
+        try:
+            known = state.refusals.about(call.call, same)
+        except DeniedLoop:
+            what = f"the model asked for {call.call.tool} again and again after it was refused"
+            return Fail("denied_loop", what)
+        if known is not None:
+            close.append(known)
+            closed.append(call.call)
+    return Act(close=tuple(close)) if close else None
+
+
 _Move: TypeAlias = Literal["ask", "review", "start"] | CallResult | Fail
 
 
@@ -142,7 +163,7 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
         return _result(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
     if call.review and not _reruns(call.review):
         return _reviewed(call, call.review.outcome)
-    if verdict is not None and verdict.decision is Decision.ASK and call.approval is None:
+    if verdict is not None and verdict.decision is Decision.ASK and _unasked(call):
         return "ask"
     if call.approval and not call.approval.approved and not _covered(call):
         return _not_approved(call, call.approval)
@@ -159,6 +180,14 @@ def _move(call: CallState, tool: ToolFacts | None) -> _Move:
     if tool is None:
         gone = f"{call.call.tool} does not exist any more; it was not run."
         return _result(call, CallOutcome.REFUSED, gone)
+    if tool.denied_by:
+        stopped = (
+            f"policy_changed: the {tool.denied_by} denies {call.call.tool} by now; it was not run."
+        )
+        return _result(call, CallOutcome.REFUSED, stopped)
+    if not _consented(call):
+        drift = "args_drift: these are not the arguments that a person approved; it was not run."
+        return _result(call, CallOutcome.REFUSED, drift)
     if changed:
         other = f"{call.call.tool} has changed since it was asked for; it was not run."
         return _result(call, CallOutcome.REFUSED, other)
@@ -170,6 +199,27 @@ def _covered(call: CallState) -> bool:
     outcome = call.approval.outcome if call.approval else None
     allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
     return allowed and outcome is not None and outcome.state is InputState.WITHDRAWN
+
+
+def _unasked(call: CallState) -> bool:
+    """Whether nobody was asked about this call, or only about one that was to be judged less strictly."""
+    approval = call.approval
+    if approval is None:
+        return True
+    stricter = call.risk.rank > approval.risk.rank
+    stricter = stricter or (call.asked_each_time and not approval.every_time)
+    return approval.approved and call.proposed is not None and stricter
+
+
+def _consented(call: CallState) -> bool:
+    """Whether the yes, if there is one, is to exactly these arguments: as asked, or as changed."""
+    approval = call.approval
+    if approval is None or not approval.digest:
+        return True
+    changed = approval.outcome.args if approval.outcome else None
+    if changed is not None:
+        return changed == call.call.args
+    return approval.digest == call_digest(call.call.tool, call.schema_digest, call.call.args)
 
 
 _CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)
@@ -199,18 +249,21 @@ def _reviewed(call: CallState, outcome: Outcome | None) -> _Move:
 def _not_approved(call: CallState, approval: Ask) -> CallResult:
     outcome = approval.outcome
     by = approval.resolution.by if approval.resolution else None
-    who = (by.name or by.id) if by else "a person"
+    who = f" by {by.name or by.id}" if by else ""  # nobody, where nobody could be asked
     reason = f": {outcome.reason}" if outcome and outcome.reason else "."
     match outcome.state if outcome else None:
         case InputState.DECLINED if outcome and outcome.decision == "skipped":
             return _result(
-                call, CallOutcome.SKIPPED, f"Skipped by {who}; the intent was not refused{reason}"
+                call, CallOutcome.SKIPPED, f"Skipped{who}; the intent was not refused{reason}"
             )
+        case InputState.DECLINED if call.verdict and call.verdict.level is Level.TAINT:
+            blocked = f"[blocked] {who} did not let the data out{reason}"
+            return _result(call, CallOutcome.DENIED, blocked)
         case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
-            return _result(call, CallOutcome.DENIED, f"Denied by {who}{reason}")
+            return _result(call, CallOutcome.DENIED, f"Denied{who}{reason}")
         case InputState.CANCELLED if by:
             return _result(
-                call, CallOutcome.CANCELLED, f"Not run: {who} cancelled the question{reason}"
+                call, CallOutcome.CANCELLED, f"Not run: the question was cancelled{who}{reason}"
             )
         case _:
             return _not_answered(call, approval)

@@ -80,6 +80,8 @@ class TrustGiven(_Fact):
     schema_digest: str = ""
     input_id: str = ""
     """The question whose answer gave it; empty for what was trusted before."""
+    person: str | None = None
+    """Whose runs it holds for: whoever the run worked for when it was given."""
 
 
 class AnswerJudged(_Fact):
@@ -88,6 +90,15 @@ class AnswerJudged(_Fact):
     type: Literal["answer.judged"] = "answer.judged"
     input_id: str
     approves: bool
+
+
+class ResourceDrifted(_Fact):
+    """What an approved call acts on has changed since the person was asked: it is asked again."""
+
+    type: Literal["resource.drifted"] = "resource.drifted"
+    call_id: str
+    was: str
+    now: str
 
 
 class InputOpened(_Fact):
@@ -99,6 +110,8 @@ class InputOpened(_Fact):
     kind: Kind
     digest: str = ""
     message: str = ""
+    fingerprint: str | None = None
+    """Of what the call acts on, as it was when the question was put."""
     ask: int | None = None
     """A tool's own ask: its number in the call, from 0; a review: the attempt in doubt."""
 
@@ -159,6 +172,7 @@ Entry = Annotated[
     | GrantRevoked
     | TrustGiven
     | AnswerJudged
+    | ResourceDrifted
     | InputOpened
     | InputResolved
     | ToolStarted

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Facts, Standing, Verdict
+from placet.gate import Facts, Level, Standing, Verdict
 from placet.kernel.journal import (
     AnswerJudged,
     CallJudged,
@@ -20,6 +21,7 @@ from placet.kernel.journal import (
     InputResolved,
     MessageReceived,
     ModelReplied,
+    ResourceDrifted,
     RunCancelled,
     RunCompleted,
     RunFailed,
@@ -28,6 +30,7 @@ from placet.kernel.journal import (
     ToolStarted,
     TrustGiven,
 )
+from placet.kernel.refusals import Refusals
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn, ResultsTurn, Turn, UserTurn
 
 
@@ -40,7 +43,12 @@ class Ask:
     message: str
     digest: str
     number: int | None
+    fingerprint: str | None = None
+    """Of what the call acts on, as it was when the question was put."""
     resolution: Resolution | None = None
+    risk: ToolRisk = ToolRisk.SAFE
+    every_time: bool = False
+    """Under what it was answered: the tier then, and whether it is asked about each time."""
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
 
@@ -72,10 +80,23 @@ class CallState:
     """The last review, if the call's outcome was ever in doubt."""
     asks: list[Ask] = field(default_factory=list)
     """The tool's own asks, in order."""
+    drift: str = ""
+    """What the person approved and what it is now, where that differs."""
+    approvals: int = 0
+    """How often a person was asked about it."""
+    proposed: ToolCall | None = None
+    """What the model wanted, where a person changed the arguments."""
     attempt: int = 0
     in_doubt: bool = False
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
+
+    @property
+    def asked_each_time(self) -> bool:
+        """Whether only this one call can be allowed, or only with what its data asks for."""
+        return self.verdict is not None and (
+            self.verdict.every_time or self.verdict.level is Level.TAINT
+        )
 
     def lose(self, grant_id: str) -> None:
         """A grant is gone: a call that it covers, and that has not started, is judged again."""
@@ -86,6 +107,16 @@ class CallState:
             and not self.result
         ):
             self.verdict = None
+
+    def drifted(self, entry: ResourceDrifted) -> None:
+        """The yes was for something else: it does not count, and the call is asked about again."""
+        self.approval = None
+        self.drift = f"{entry.was} when it was approved, {entry.now} now"
+
+    def edited(self, args: dict[str, Any]) -> None:
+        """A person changed the arguments: the call as it is now is judged again."""
+        self.proposed = self.proposed or self.call
+        self.call, self.verdict = self.call.model_copy(update={"args": args}), None
 
     @property
     def open_ask(self) -> Ask | None:
@@ -104,12 +135,18 @@ class State:
     """The calls of the last model turn, in the model's order, until each has its result."""
     unread: list[UserTurn] = field(default_factory=list)
     """Messages that came while calls were open: they follow the results."""
+    heard: int = 0
+    """Messages so far; the first one is the run's input, and its sender the initiator."""
+    initiator: str | None = None
+    speaker: str | None = None
+    """Who the run works for now: whoever sent the last message, or else the initiator."""
     steps: int = 0
     journaled: int = 0
     grants: list[Grant] = field(default_factory=list)
     """What holds beyond one call, in the order in which it was given."""
     trusted: dict[str, str] = field(default_factory=dict)
-    """Tools that the initiator trusts, each with the digest of its schema then."""
+    """Tools that the speaker trusts, each with the digest of its schema then."""
+    refusals: Refusals = field(default_factory=Refusals)
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
     end: RunCompleted | RunFailed | RunCancelled | None = None
@@ -119,6 +156,12 @@ class State:
         """What was allowed before and still holds, as the gate takes it."""
         return Standing(tuple(self.grants), dict(self.trusted))
 
+    @property
+    def taint(self) -> Label:
+        """The highest label of what the model has been told."""
+        told = [r.label for turn in self.turns if turn.role == "results" for r in turn.results]
+        return highest(*told, *(c.result.label for c in self.calls.values() if c.result))
+
     def apply(self, entry: Entry) -> None:
         """Take one more fact in."""
         self.journaled += 1
@@ -126,7 +169,7 @@ class State:
             case RunStarted():
                 self.started = entry
             case MessageReceived():
-                self._hear(UserTurn(text=entry.text, sender=entry.sender))
+                self._hear(entry)
             case ModelReplied():
                 self._reply(entry)
             case CallJudged():
@@ -135,7 +178,7 @@ class State:
                 call.schema_digest, call.facts = entry.schema_digest, entry.facts
             case GrantGiven() | GrantRevoked() | TrustGiven():
                 self._allow(entry)
-            case AnswerJudged():
+            case AnswerJudged() | ResourceDrifted():
                 self._judge(entry)
             case InputOpened():
                 self._open(entry)
@@ -151,7 +194,16 @@ class State:
             case _:
                 assert_never(entry)
 
-    def _hear(self, turn: UserTurn) -> None:
+    def _hear(self, entry: MessageReceived) -> None:
+        """A message. From somebody else, it ends what was allowed to the one before."""
+        self.refusals.clear()
+        if not self.heard:
+            self.initiator = self.speaker = entry.sender
+        elif entry.sender != self.speaker:
+            self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
+            self.speaker = entry.sender or self.initiator
+        self.heard += 1
+        turn = UserTurn(text=entry.text, sender=entry.sender)
         (self.unread if self.calls else self.turns).append(turn)
 
     def _reply(self, entry: ModelReplied) -> None:
@@ -163,21 +215,29 @@ class State:
 
     def _open(self, entry: InputOpened) -> None:
         call = self.calls[entry.call_id]
-        ask = Ask(entry.input_id, entry.kind, entry.message, entry.digest, entry.ask)
+        ask = Ask(
+            entry.input_id, entry.kind, entry.message, entry.digest, entry.ask, entry.fingerprint
+        )
         if entry.kind is Kind.REVIEW:
             call.review = ask
         elif entry.ask is not None:
             call.asks.append(ask)
             call.in_doubt = False
         else:
-            call.approval = ask
+            call.approval, call.approvals = ask, call.approvals + 1
+            ask.risk, ask.every_time = call.risk, call.asked_each_time
 
     def _resolve(self, entry: InputResolved) -> None:
         self.applied.append(entry.input_id)
+        if entry.resolution.by is not None:
+            self.refusals.clear()
         for call in self.calls.values():
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
                     ask.resolution = entry.resolution
+                    args = entry.resolution.outcome.args
+                    if ask is call.approval and ask.approved and args is not None:
+                        call.edited(args)
 
     def _allow(self, entry: GrantGiven | GrantRevoked | TrustGiven) -> None:
         match entry:
@@ -190,7 +250,10 @@ class State:
             case TrustGiven():
                 self.trusted[entry.tool] = entry.schema_digest
 
-    def _judge(self, entry: AnswerJudged) -> None:
+    def _judge(self, entry: AnswerJudged | ResourceDrifted) -> None:
+        if isinstance(entry, ResourceDrifted):
+            self.calls[entry.call_id].drifted(entry)
+            return
         for call in self.calls.values():
             if call.approval and call.approval.input_id == entry.input_id:
                 call.approval.judged = entry.approves
@@ -198,6 +261,7 @@ class State:
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]
         call.result, call.in_doubt = result, False
+        self.refusals.note(call.call, result, asked=call.approval is not None)
         if all(c.result for c in self.calls.values()):
             results = tuple(c.result for c in self.calls.values() if c.result)
             self.turns += [ResultsTurn(results=results), *self.unread]

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from placet.domain.base import Value
 from placet.domain.interaction import ToolCall
+from placet.domain.label import Label
 
 
 class CallOutcome(StrEnum):
@@ -35,6 +36,8 @@ class CallResult(Value):
     outcome: CallOutcome
     content: Any
     """A string or any JSON value."""
+    label: Label = Field(default=Label.PUBLIC, exclude_if=lambda label: label == Label.PUBLIC)
+    """How far this may go."""
 
 
 class Usage(Value):

@@ -8,6 +8,8 @@ from placet.domain.interaction import ApprovalDecision, ApprovalRequest
 class AutoApprovalHandler:
     """Approves every call. For tests alone: it warns each time, and a runner refuses it."""
 
+    for_tests_alone = True
+
     async def request(self, req: ApprovalRequest) -> ApprovalDecision:
         """Approved."""
         warnings.warn(

@@ -33,7 +33,7 @@ async def test_the_answer_that_settles_is_202_and_carries_the_input(desk: Desk) 
 
 async def test_invariant_3_the_first_answer_wins_and_later_ones_learn_how(desk: Desk) -> None:
     """AP-26, AP-27, AP-30, AP-32."""
-    record = await desk.ask()
+    record = await desk.ask(scopes=("once", "stage", "run"))
     alice, bob = await desk.key("alice"), await desk.key("bob")
     assert (await desk.answer(record.id, True, alice)).status_code == 202
     again = await desk.answer(record.id, {"decision": "approved", "reason": "sure"}, bob)

@@ -21,7 +21,8 @@ EXACT = {"decision": "approved", "scope": "run"}
 
 
 def wires(*amounts: int) -> ModelReply:
-    return calls(*(("wire", {"amount": amount}) for amount in amounts))
+    wanted: list[tuple[str, dict[str, object]]] = [("wire", {"amount": a}) for a in amounts]
+    return calls(*wanted)
 
 
 def wired(ledger: Ledger) -> list[Any]:
@@ -67,7 +68,8 @@ async def test_once_grants_nothing() -> None:
 
 async def test_ap23_a_grant_releases_the_siblings_that_it_covers_and_no_other() -> None:
     ledger = Ledger()
-    turn = calls(*[("wire", {"amount": 5})] * 5, ("drop", {"name": "staging"}))
+    five: list[tuple[str, dict[str, object]]] = [("wire", {"amount": 5})] * 5
+    turn = calls(*five, ("drop", {"name": "staging"}))
     async with system([agent(ledger, turn, says("done"))]) as placet:
         run = await placet.client.agent("ops").run("go", user="alice")
         assert len(run.inputs) == 6

@@ -450,3 +450,15 @@ async def test_a_model_that_misbehaves_fails_its_run_at_once_and_says_how(reply:
     run = await Agent("a", model=Odd()).run("go")
     assert run.status == "failed"
     assert run.error
+
+
+async def test_a_sync_tool_that_runs_out_of_items_fails_and_does_not_hang() -> None:
+    @tool
+    def first() -> str:
+        """Take the first of none."""
+        return str(next(iter(())))
+
+    model = ScriptedModel(steps(calls(("first", {})), says("done")))
+    with anyio.fail_after(5):
+        run = await Agent("a", model=model, tools=[first]).run("go")
+    assert told(run) == [("error", "StopIteration: StopIteration")]

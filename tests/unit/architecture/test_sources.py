@@ -16,7 +16,7 @@ HEAVY = ("motor", "pymongo", "bson", "aio_pika", "aiormq", "pydantic_ai", "fasta
 
 LONG_FILES = {
     "services/placet_runner/usecases/hold.py": (
-        425,
+        440,
         "holding a run is one object that owns its lease: claim, work, park and hand back share it",
     ),
     "services/placet_runner/store/runs.py": (
@@ -39,7 +39,7 @@ LONG_FUNCTIONS = {
     ("services/placet_runner/api.py", "router"): (100, _ROUTES),
     ("services/placet_runner/rules.py", "new_run"): (50, "one document, every field named once"),
     ("shared/placet/agents/providers.py", "_messages"): (50, "one match over the kinds of entry"),
-    ("shared/placet/agents/tool.py", "tool"): (60, "a decorator's signature and its docstring"),
+    ("shared/placet/agents/tool.py", "tool"): (75, "a decorator's signature and its docstring"),
     ("shared/placet/cli/respond.py", "respond"): (50, "a command's signature is its help text"),
 }
 """More than 40 lines: the limit that holds instead, and why."""

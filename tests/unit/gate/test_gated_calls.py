@@ -17,7 +17,6 @@ from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import DefinitionError
-from placet.gate import Standing
 from placet.kernel.decide import Act, ToolFacts, decide
 from placet.kernel.journal import (
     CallJudged,
@@ -28,7 +27,7 @@ from placet.kernel.journal import (
     ModelReplied,
     ToolFinished,
 )
-from placet.kernel.state import CallState, fold
+from placet.kernel.state import CallState, State, fold
 from placet.kernel.turns import ModelReply
 from tests.unit.gate.made import AT, grant
 
@@ -204,8 +203,8 @@ async def test_a11_the_time_that_a_person_takes_is_no_time_of_the_tool() -> None
     assert told(run) == [("ok", "paid 7")]
 
 
-def test_a10_an_approval_that_nobody_answered_is_a_denial_and_says_so() -> None:
-    opened = InputOpened(input_id="i", call_id="c", kind="tool_approval")  # type: ignore[arg-type]
+def test_a10_an_approval_that_nobody_answered_runs_nothing_and_says_so() -> None:
+    opened = InputOpened(input_id="i", call_id="c", kind="tool_approval")
     expired = Resolution(
         input_id="i", outcome=Outcome(state=InputState.EXPIRED), at=datetime.now(UTC)
     )
@@ -269,7 +268,7 @@ async def test_ap03_what_the_caller_or_the_handler_changes_while_a_person_thinks
 
 
 async def judged(made: Agent, call: ToolCall, *held: Any) -> CallJudged:
-    entry = await judge_call(made, CallState(call), Standing(held))
+    [entry] = await judge_call(made, CallState(call), State(grants=list(held)))
     assert isinstance(entry, CallJudged)
     return entry
 
@@ -346,7 +345,8 @@ async def test_c15_the_approval_shows_tool_source_arguments_and_digest_and_nothi
 
     def look(request: ApprovalRequest) -> bool:
         before.append(list(ran))
-        return NO.append(request) is None and False
+        NO.append(request)
+        return False
 
     made = agent([pay(ran, source="bank", risk=HIGH)], ("bank__pay", {"amount": 7}))
     await made.run("go", approval_handler=look)
@@ -384,7 +384,7 @@ async def test_ap76_a_call_by_a_name_that_is_no_tool_s_is_refused_and_asks_nobod
 ) -> None:
     ran: Ran = []
     made = agent([pay(ran, risk=HIGH)], allowed_tools=["*"])
-    entry = await judge_call(made, CallState(ToolCall(id="c", tool=name)), Standing())
+    [entry] = await judge_call(made, CallState(ToolCall(id="c", tool=name)), State())
     assert isinstance(entry, ToolFinished)
     assert entry.result.outcome == "refused"
 

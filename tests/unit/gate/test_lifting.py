@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from placet.domain.grant import Grant
+from placet.domain.label import Label
 from placet.domain.person import Person
 from placet.domain.risk import ToolRisk
 from placet.gate import (
@@ -184,6 +185,23 @@ def test_ap80_trust_stands_before_the_classifier_and_only_for_its_tool() -> None
     policy = Policy(classifies=True, trusts=True)
     assert judged(call(schema_digest="s"), policy, drop="s").reason.code == "trusted"
     assert gate(call("pay", schema_digest="s"), policy, Standing(trusted={"drop": "s"})) is None
+
+
+# The clearance of a tool
+
+
+def test_a_raised_clearance_covers_its_data_and_ends_with_the_tool_it_was_raised_for() -> None:
+    sends = call("mail", outbound=True, taint=Label.PRIVATE, schema_digest="s")
+    raised = grant("mail", clearance=Label.PRIVATE, schema_digest="s")
+    policy = Policy(taint=True)
+    assert judged(sends, policy).level is Level.TAINT
+    assert word(sends, policy, raised) == "allow"
+    assert word(sends, policy, raised.model_copy(update={"schema_digest": "old"})) == "ask"
+    assert word(sends, policy, raised.model_copy(update={"tool": "other"})) == "ask"
+    internal = raised.model_copy(update={"clearance": Label.INTERNAL})
+    assert word(sends, policy, internal) == "ask"
+    gated = Policy(taint=True, agent=layer(mail="ask"))
+    assert word(sends, gated, raised) == "ask", "it lets data go, and the call asks all the same"
 
 
 # The safe list

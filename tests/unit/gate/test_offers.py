@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from placet.domain.answer import Action, reduce
 from placet.domain.grant import Grant
@@ -13,7 +11,7 @@ from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import AllowList, Facts, Offer, Policy, granted, offer, question
+from placet.gate import AllowList, Facts, Offer, Policy, granted, offer
 from placet.gate.shell import SafeList
 from placet.kernel.asking import Asker, approval
 from placet.kernel.state import CallState
@@ -211,39 +209,10 @@ def test_ap11_the_digest_covers_every_argument() -> None:
     assert one.digest != two.digest
 
 
-@pytest.mark.parametrize(
-    ("tool", "args", "message"),
-    [
-        ("bash", {"command": "git status"}, "Allow bash to run `git status`?"),
-        ("shell", {"command": "ls"}, "Allow shell to run `ls`?"),
-        ("bash", {"command": "  ls\nrm -rf /"}, "Allow bash to run `ls …`?"),
-        ("bash", {"command": "x" * 121}, f"Allow bash to run `{'x' * 119}…`?"),
-        ("bash", {"command": "x" * 120}, f"Allow bash to run `{'x' * 120}`?"),
-        ("bash", {"command": "ls\u202e"}, "Allow bash to run `ls\\u{202e}`?"),
-        ("bash", {"command": " \n "}, "Allow bash to run?"),
-        ("bash", {"command": 3}, "Allow bash to run?"),
-        ("bash", {}, "Allow bash to run?"),
-        ("read_file", {"path": "a.md"}, "Allow read_file on `a.md`?"),
-        ("write_file", {"path": "a.md", "content": "x"}, "Allow write_file on `a.md`?"),
-        ("edit_file", {"path": "a.md"}, "Allow edit_file on `a.md`?"),
-        ("write_file", {"path": None}, "Allow write_file to run?"),
-        ("drop", {"path": "a", "command": "b"}, "Allow drop to run?"),
-        ("hub__bash", {"command": "ls"}, "Allow hub__bash to run?"),
-    ],
-)
-def test_l11_the_question_names_the_tool_and_the_argument_that_tells_most(
-    tool: str, args: dict[str, Any], message: str
-) -> None:
-    assert question(tool, args) == message
-    assert prompt(call(tool), args, tool).message == message
-
-
-@given(st.text(max_size=300))
-def test_l11_any_argument_makes_one_short_line_that_can_be_seen_whole(text: str) -> None:
-    asked = question("bash", {"command": text})
-    assert len(asked) < 2000
-    assert asked.isprintable()
-    assert asked.startswith("Allow bash to run")
+def test_l11_the_prompt_s_question_has_the_line_that_would_run() -> None:
+    asked = prompt(line("git status"), {"command": "git status\nrm -rf x"})
+    assert asked.message == "Allow bash to run? git status…"
+    assert asked.call.args == {"command": "git status\nrm -rf x"}, "and all of it is there"
 
 
 @pytest.mark.parametrize("scope", ["stage", "run", "session", "once", "runn", "RUN", "", None, 3])

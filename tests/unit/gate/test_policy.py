@@ -99,7 +99,8 @@ def test_l35_the_operator_bounds_the_threshold(
     stage: ToolRisk | None,
     expected: ToolRisk,
 ) -> None:
-    policy = Policy(*(Layer(threshold=said) for said in (operator, agent, stage)))
+    said = [Layer(threshold=each) for each in (operator, agent, stage)]
+    policy = Policy(operator=said[0], agent=said[1], stage=said[2])
     assert policy.threshold is expected
 
 

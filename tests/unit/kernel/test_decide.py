@@ -346,6 +346,24 @@ def test_a_run_that_must_fail_lets_what_runs_end_first() -> None:
     assert isinstance(after(*entries, finished("c1")), Fail)
 
 
+def test_ap02_a_yes_to_other_arguments_runs_nothing() -> None:
+    other = InputOpened(
+        input_id="i0", call_id="c0", kind=Kind.TOOL_APPROVAL, digest="sha256:" + "0" * 64
+    )
+    step = after(
+        HELLO,
+        replied("drop"),
+        judged("c0", Decision.ASK),
+        other,
+        resolved("i0", InputState.ANSWERED, **APPROVED),
+    )
+    assert isinstance(step, Act)
+    [closed] = step.close
+    assert closed.outcome is CallOutcome.REFUSED
+    assert str(closed.content).startswith("args_drift")
+    assert not step.start
+
+
 # The gate of this release.
 
 

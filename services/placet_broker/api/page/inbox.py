@@ -153,6 +153,7 @@ async def _detail(
         arguments=views.arguments(asked),
         body=await markdown.rendered(asked.body) if asked.body else None,
         context=views.context(record, asked),
+        why=views.why(record, asked),
         host=appearance.host_note(asked.url) if isinstance(asked, UrlRequest) else "",
         barred=_barred(record, who),
         error=said,

@@ -14,6 +14,7 @@ from placet.domain.interaction import (
     ReviewRequest,
     UrlRequest,
 )
+from placet.domain.showing import ODD, looks_odd, telling
 from placet.errors import FieldError, Invalid
 from placet_broker.api.page import appearance
 from placet_broker.rules.record import Record
@@ -29,7 +30,6 @@ KIND_WORDS = {
     Kind.EDIT_TEXT: "Edit",
     Kind.REVIEW: "Review",
 }
-_TELLING = ("command", "cmd", "path", "file", "url", "name", "query", "to", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +191,15 @@ def context(record: Record, request: InteractionRequest) -> list[tuple[str, Mark
 
 
 def _told(record: Record, request: InteractionRequest) -> dict[str, Any]:
-    """The context without what says nothing: the runner's reason is why a call needs approval."""
-    foreign = record.from_runner and not isinstance(request, ApprovalRequest)
-    left_out = {"reason"} if foreign else set()
+    """The context in the asker's own words: a runner's reason is the gate's, see `why`."""
+    left_out = {"reason"} if record.from_runner else set()
     return {name: told for name, told in request.context.items() if name not in left_out}
+
+
+def why(record: Record, request: InteractionRequest) -> str:
+    """Why the gate asks, in Placet's own words; empty for what another service asks."""
+    gated = record.from_runner and isinstance(request, ApprovalRequest)
+    return str(request.context.get("reason") or "") if gated else ""
 
 
 def problems(error: Invalid) -> tuple[str, list[FieldError]]:
@@ -209,14 +214,15 @@ def problems(error: Invalid) -> tuple[str, list[FieldError]]:
 
 def _title(request: InteractionRequest) -> Markup:
     if isinstance(request, ApprovalRequest | ReviewRequest):
-        return appearance.one_line(request.call.tool)
+        odd = f"  ({ODD})" if looks_odd(request.call.tool) else ""
+        return appearance.one_line(request.call.tool + odd)
     return appearance.one_line(request.message or KIND_WORDS[request.kind])
 
 
 def _telling(record: Record, request: InteractionRequest) -> str:
     match request:
         case ApprovalRequest() | ReviewRequest():
-            return _telling_argument(request.call.args)
+            return telling(request.call)
         case UrlRequest():
             return request.url
         case EditTextRequest():
@@ -224,14 +230,3 @@ def _telling(record: Record, request: InteractionRequest) -> str:
         case _:
             told = _told(record, request)
             return str(told.get("reason") or told.get("user_message") or "")
-
-
-def _telling_argument(args: dict[str, Any]) -> str:
-    if not args:
-        return "no arguments"
-    name = next((name for name in _TELLING if isinstance(args.get(name), str)), next(iter(args)))
-    content = args[name]
-    rest = len(args) - 1
-    more = f"  (+{rest} more)" if rest else ""
-    text = content if isinstance(content, str) else repr(content)
-    return f"{name}: {text[:200]}{more}"

@@ -20,6 +20,8 @@ from placet.store.port import BadStatement
 DUPLICATE: Final = 11000
 _TOO_LARGE: Final = frozenset({10334, 17280, 17419, 17420, 17260})
 _CREDENTIALS: Final = frozenset({13, 18, 8000})
+_NO_ROOM: Final = frozenset({388})
+"""The storage engine's cache is too full for a write of this size, at this moment."""
 # Failovers, shutdowns and time-outs, as the specification of retryable writes lists them, and
 # write concerns that were not met: the write may stand or not.
 _UNKNOWN: Final = frozenset(
@@ -64,6 +66,8 @@ def refusal(server: str, code: int | None, message: str) -> PlacetError:
         return TooLarge(f"the document would be over 16 MiB: {message}")
     if code in _CREDENTIALS:
         return Unavailable(f"MongoDB at {server} refuses the credential: {message}")
+    if code in _NO_ROOM:
+        return Unavailable(f"MongoDB at {server} has no room in its cache for this now: {message}")
     return BadStatement(f"MongoDB refused a statement ({code}): {message}")
 
 

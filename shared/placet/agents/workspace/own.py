@@ -1,0 +1,69 @@
+"""What in the file system is Placet's: agents neither see nor change it without being asked about."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import placet
+
+CONFIG = "placet.toml"
+DATA = ".placet"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Absolute paths of what is Placet's. They may lie in an agent's folder, or nowhere near it."""
+
+    config: Path
+    """The configuration file."""
+    data: tuple[Path, ...] = ()
+    """Folders of databases and keys."""
+    definitions: tuple[Path, ...] = ()
+    """Files from which agents are loaded."""
+    program: tuple[Path, ...] = ()
+    """Placet's code and its virtual environment: no secret, but what is changed there runs here."""
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """What a line may not even see."""
+        return (self.config, *self.data, *self.definitions)
+
+    def holds(self, path: PurePath, *, writing: bool) -> bool:
+        """Whether a path is one of these, or lies in one. Looks at names only, in any case of letters."""
+        asked = _folded(path)
+        guarded = (*self.private, *self.program) if writing else self.private
+        return any(asked[: len(own)] == own for own in map(_folded, guarded))
+
+
+def own_here(environ: Mapping[str, str] | None = None, here: Path | None = None) -> Own:
+    """What this process goes by: the variables `PLACET_CONFIG`, `PLACET_DATA` and `PLACET_AGENTS`.
+
+    Without them it is `placet.toml` and `.placet` in `here`, the current folder.
+    """
+    given = os.environ if environ is None else environ
+    base = here or Path.cwd()
+    data = given.get("PLACET_DATA") or DATA
+    agents = given.get("PLACET_AGENTS", "").split(",")
+    return Own(
+        config=_absolute(base, given.get("PLACET_CONFIG") or CONFIG),
+        data=tuple(_absolute(base, each) for each in dict.fromkeys((DATA, data)) if each[0] != ":"),
+        definitions=tuple(_absolute(base, a.strip()) for a in agents if a.strip().endswith(".py")),
+        program=tuple(dict.fromkeys(_program())),
+    )
+
+
+def _program() -> Iterator[Path]:
+    if sys.prefix != sys.base_prefix:
+        yield Path(os.path.abspath(sys.prefix))
+    yield Path(placet.__file__).resolve().parent
+
+
+def _absolute(base: Path, path: str) -> Path:
+    # Not resolved: a link that stands in the agent's folder must be found there.
+    return Path(os.path.normpath(base / path))
+
+
+def _folded(path: PurePath) -> tuple[str, ...]:
+    return tuple(part.casefold() for part in path.parts)
