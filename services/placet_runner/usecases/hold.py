@@ -1,7 +1,7 @@
 """Holding one run: one move after another, until it is parked, ended, handed back or lost."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,7 +12,7 @@ from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
 from placet.agents.executor import context_for, cut_off, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
-from placet.agents.judging import follow_up, judge_call
+from placet.agents.judging import follow_up, judge_call, judged_anew
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
@@ -97,6 +97,7 @@ class Holder:
         await begin(self.agent, self.grip)
         for entry in self.grip.image.waiting:
             self._resolved(entry["id"], _resolution(entry) or resolution)
+        self._judge_anew(self.grip.state.calls.values())
         starts: tuple[CallState, ...] = ()
         match decide(self.grip.state, self.agent.facts, max_steps=self.agent.max_steps):
             case Act(ask=(), review=(), start=starts, close=close) if not any(
@@ -265,6 +266,8 @@ class Holder:
             self._close([superseded(call) for call in act.ask])
             return
         self._close(act.close)
+        if self._judge_anew(act.start):
+            return
         drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
         for entry in drifted:
             self.grip.note(entry)
@@ -283,6 +286,15 @@ class Holder:
                 await self._launch(act.start)
         elif requests:
             await self._ask(proposal, go_on=bool(self.tasks))
+
+    def _judge_anew(self, calls: Iterable[CallState]) -> bool:
+        """Note where the policy does not allow a call any more that nobody approved. True: look again."""
+        state = self.grip.state
+        found = [judged_anew(self.agent, call, state.standing) for call in list(calls)]
+        stricter = [entry for entry in found if entry is not None]
+        for entry in stricter:
+            self.grip.note(entry)
+        return bool(stricter)
 
     async def _ask(self, proposal: Proposal, *, go_on: bool) -> bool:
         """R5, or R5b where something goes on meanwhile."""

@@ -25,7 +25,8 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
     step = state.steps + 1
     ids = {call.id: f"call_{step}_{n}" for n, call in enumerate(reply.calls, 1)}
     calls = tuple(
-        call.model_copy(update={"id": f"call_{step}_{n}"}) for n, call in enumerate(reply.calls, 1)
+        call.model_copy(update={"id": f"call_{step}_{n}"}, deep=True)
+        for n, call in enumerate(reply.calls, 1)
     )
     bad = tuple(
         result.model_copy(update={"call_id": ids[result.call_id]}) for result in reply.bad_calls

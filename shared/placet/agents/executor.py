@@ -9,7 +9,7 @@ from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.context import Asked, Context
 from placet.agents.tool import Tool
 from placet.domain.digest import check_storable
-from placet.domain.label import Label, highest
+from placet.domain.label import highest
 from placet.errors import Invalid
 from placet.kernel.asking import Asker
 from placet.kernel.state import CallState
@@ -44,6 +44,14 @@ async def execute(tool: Tool, call: CallState, context: Context) -> CallResult |
 
     What the tool raises becomes a result that the model reads; cancellation goes through.
     """
+    result = await _executed(tool, call, context)
+    if isinstance(result, Asked):
+        return result
+    # Also what it raised, which may quote what it read.
+    return result.model_copy(update={"label": highest(tool.label, context.taint)})
+
+
+async def _executed(tool: Tool, call: CallState, context: Context) -> CallResult | Asked:
     args = call.call.model_copy(deep=True).args
     seconds = tool.timeout.total_seconds() if tool.timeout else None
     try:
@@ -59,7 +67,7 @@ async def execute(tool: Tool, call: CallState, context: Context) -> CallResult |
         return _result(call, CallOutcome.ERROR, SWALLOWED if context.raised else what)
     if context.raised:
         return _result(call, CallOutcome.ERROR, SWALLOWED)
-    return _packed(call, _told(call, value), highest(tool.label, context.taint))
+    return _packed(call, _told(call, value))
 
 
 def cut_off(call: CallState) -> CallResult:
@@ -78,7 +86,7 @@ def _told(call: CallState, value: object) -> object:
     }
 
 
-def _packed(call: CallState, value: object, label: Label) -> CallResult:
+def _packed(call: CallState, value: object) -> CallResult:
     try:
         content = to_jsonable_python(value)
         check_storable(content)
@@ -88,7 +96,7 @@ def _packed(call: CallState, value: object, label: Label) -> CallResult:
     if size > MAX_RESULT_BYTES:
         text = f"It ran; its result of {size} bytes is over the limit of {MAX_RESULT_BYTES}."
         return _result(call, CallOutcome.ERROR, text)
-    return _result(call, CallOutcome.OK, content).model_copy(update={"label": label})
+    return _result(call, CallOutcome.OK, content)
 
 
 def _result(call: CallState, outcome: CallOutcome, content: object) -> CallResult:

@@ -17,7 +17,7 @@ from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import field_errors
 from placet.errors import Invalid
-from placet.gate import Decision, Facts, Role, Standing, Verdict, gate, granted, offer
+from placet.gate import Decision, Facts, Offer, Role, Standing, Verdict, gate, granted, offer
 from placet.gate.names import same_tool
 from placet.kernel.journal import (
     AnswerJudged,
@@ -130,11 +130,13 @@ def _grant_of_an_edit(call: CallState, judged: CallJudged) -> Iterator[GrantGive
     resolution = call.approval.resolution if call.approval else None
     if call.proposed is None or resolution is None or judged.facts is None:
         return
-    if judged.verdict.decision is Decision.DENY:
-        return
-    grant = granted(judged.facts, offer(judged.facts, judged.verdict), resolution)
+    if judged.verdict.decision is Decision.DENY or call.stricter(judged.facts, judged.verdict):
+        return  # nothing is granted with a call that is not allowed yet
+    # The prompt named another call: nothing but exactly this one can have been meant.
+    exact = Offer(("once", "stage", "run"), exact=True)
+    grant = granted(judged.facts, exact, resolution)
     if grant is not None:
-        yield GrantGiven(grant=grant)
+        yield GrantGiven(grant=grant.model_copy(update={"exact": judged.facts.digest}))
 
 
 def _grant(call: CallState, resolution: Resolution) -> Iterator[GrantGiven]:
@@ -153,6 +155,20 @@ def covered(agent: Agent, call: CallState, standing: Standing) -> CallJudged | N
         return None
     verdict = gate(call.facts, agent.policy, standing)
     if verdict is None or verdict.decision is not Decision.ALLOW:
+        return None
+    return _judged(call, call.facts, verdict)
+
+
+def judged_anew(agent: Agent, call: CallState, standing: Standing) -> CallJudged | None:
+    """The verdict on a call about to start that nobody approved, if it does not allow it any more.
+
+    The policy may be stricter by now, or a grant gone.
+    """
+    allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
+    if not allowed or call.approval is not None or call.facts is None or call.result is not None:
+        return None
+    verdict = gate(call.facts, agent.policy, standing)
+    if verdict is None or verdict.decision is Decision.ALLOW:
         return None
     return _judged(call, call.facts, verdict)
 
@@ -177,18 +193,19 @@ def _facts(tool: Tool, call: ToolCall, taint: Label) -> Facts | None:
     needs_approval, failed = False, None
     try:
         risk = tool.risk_of(call.model_copy(deep=True).args)
+        risk = ToolRisk(risk) if isinstance(risk, str) and risk in list(ToolRisk) else None
         needs_approval = tool.asks_for(call.model_copy(deep=True).args)
     except BaseException as error:
         if ours_to_pass_on(error):
             raise
         failed = f"{type(error).__name__}: {said(error)}"[:500]  # what raises asks
-    if not isinstance(risk, str) or risk not in list(ToolRisk):
+    if risk is None:
         return None
     line = call.args.get("command")
     return Facts(
         tool=same_tool(tool.name),
         role=tool.role,
-        risk=ToolRisk(risk),
+        risk=risk,
         needs_approval=needs_approval,
         condition_failed=failed,
         source=tool.source,

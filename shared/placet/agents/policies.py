@@ -1,6 +1,7 @@
 """From what author and operator wrote to the policy that the gate goes by; a slip is named, not guessed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placet.agents.builtins import BUILTINS
@@ -46,6 +47,7 @@ def policy_of(agent: "Agent") -> Policy:
         agent=Layer(permissions, agent.approval_required_risk),
         allowed=allowed,
         sources=_sources(agent, where),
+        operator_sources=operator.bounding({}),
         asks_by_default=intervention is not None or agent.judge is not None,
         classifies=agent.judge is not None,
         taint=agent.taint or operator.tables.taint.enabled,
@@ -152,7 +154,7 @@ def _raw_names(agents: Iterable["Agent"]) -> Mapping[str, Collection[str]]:
 def source_of(rule: SourceRule, where: str) -> Source:
     """The rules for one source, from a word or a table. Raises DefinitionError."""
     if isinstance(rule, Source):
-        return rule
+        return replace(rule, trusted=False)  # that is the operator's to say
     if not isinstance(rule, Mapping):
         return Source(word(SourcePolicy, rule, where))
     if odd := sorted(set(rule) - {"policy", "tools"}):

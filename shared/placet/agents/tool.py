@@ -62,7 +62,7 @@ class Tool:
     label: Label = Label.PUBLIC
     """Of what it returns, unless the execution says more with `ctx.label`."""
     outbound: bool | None = None
-    """Whether what it is given may leave; None: it may, unless it only reads or asks a person."""
+    """Whether what it is given may leave; None: it may. Reading is no promise that nothing is sent."""
     clearance: Label = Label.PUBLIC
     """How far data may go with it."""
     timeout: timedelta | None = None
@@ -82,13 +82,14 @@ class Tool:
     def facts(self) -> ToolFacts:
         """What the kernel needs to know."""
         digest = digest_of({"schema": self.schema, "description": self.description})
-        return ToolFacts(digest, retry=self.retry)
+        return ToolFacts(digest, retry=self.retry, label=self.label)
 
     @property
     def sends(self) -> bool:
         """Whether what it is given may leave."""
-        quiet = self.role in (Role.ASKS, Role.DELEGATES) or self.read_only is True
-        return not quiet if self.outbound is None else self.outbound
+        if self.outbound is not None:
+            return self.outbound
+        return self.role not in (Role.ASKS, Role.DELEGATES)
 
     def risk_of(self, args: Mapping[str, Any]) -> Any:
         """What the tool says is the tier of one call. Raises whatever its own function raises."""

@@ -85,13 +85,30 @@ def _explicit(facts: Facts, policy: Policy, writes: bool) -> Verdict | None:
             return said(ASK, Level.EXPLICIT, "permission", why)
         case Decision.ALLOW:
             why = f"tool_permissions allows {facts.tool}"
-            return said(ALLOW, Level.EXPLICIT, "permission", why)
+            own = policy.operator.tools.get(facts.tool) is ALLOW
+            bound = None if own else _operator_asks(facts, policy)
+            return bound or said(ALLOW, Level.EXPLICIT, "permission", why)
         case _:
             return _by_source(facts, policy) or _listed(facts, policy)
 
 
+def _operator_asks(facts: Facts, policy: Policy) -> Verdict | None:
+    """What the operator's own rules ask for: only the operator's own `allow` lifts them."""
+    source = policy.operator_sources.get(facts.source or "")
+    ruled = _by_rule(facts, source.about(facts.raw)) if source else None
+    if ruled is not None and ruled.decision is ASK:
+        return ruled
+    return _risky(facts, policy) if policy.bound_reached_by(facts.risk) else None
+
+
 def _by_source(facts: Facts, policy: Policy) -> Verdict | None:
-    rule = _source(facts, policy)
+    found = _by_rule(facts, _source(facts, policy))
+    if found is not None and found.decision is ALLOW and policy.bound_reached_by(facts.risk):
+        return None
+    return found
+
+
+def _by_rule(facts: Facts, rule: SourcePolicy | None) -> Verdict | None:
     name = f"{facts.raw} of {facts.source}"
     match rule:
         case SourcePolicy.NEVER:
@@ -113,7 +130,7 @@ def _by_source(facts: Facts, policy: Policy) -> Verdict | None:
 
 
 def _listed(facts: Facts, policy: Policy) -> Verdict | None:
-    if policy.allowed is None:
+    if policy.allowed is None or policy.bound_reached_by(facts.risk):
         return None
     if facts.tool in policy.allowed.names:
         return said(ALLOW, Level.EXPLICIT, "listed", f"{facts.tool} is in allowed_tools")

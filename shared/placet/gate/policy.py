@@ -89,6 +89,8 @@ class Policy:
     ancestors: tuple[Layer, ...] = ()
     allowed: AllowList | None = None
     sources: Mapping[str, Source] = field(default_factory=dict)
+    operator_sources: Mapping[str, Source] = field(default_factory=dict)
+    """The operator's own rules, which no definition lifts."""
     asks_by_default: bool = False
     """An allow list, a classifier or `HumanInTheLoop` is configured: what nothing decides asks."""
     classifies: bool = False
@@ -115,6 +117,11 @@ class Policy:
         bounds = [layer.threshold for layer in (self.operator, *self.ancestors)]
         said = [each for each in (own, *bounds) if each is not None]
         return min(said, key=lambda tier: tier.rank, default=ToolRisk.HIGH)
+
+    def bound_reached_by(self, risk: ToolRisk) -> bool:
+        """Whether a tier is at or above a threshold that the operator or an ancestor set."""
+        bounds = [layer.threshold for layer in (self.operator, *self.ancestors)]
+        return any(risk.reaches(bound) for bound in bounds if bound is not None)
 
     def speaks_of(self, tool: str) -> bool:
         """Whether a permission or an always-ask rule names a tool."""

@@ -33,8 +33,13 @@ def bounded(verdict: Verdict, facts: Facts, policy: Policy, grants: Sequence[Gra
 
 
 def _of(grant: Grant, facts: Facts) -> bool:
-    """Whether a grant is of this very tool: another schema or description ends it."""
-    return same_tool(grant.tool) == facts.tool and grant.schema_digest == facts.schema_digest
+    """Whether a grant is of this very tool, and not of another call of it alone."""
+    return (
+        same_tool(grant.tool) == facts.tool
+        and grant.schema_digest == facts.schema_digest
+        and (grant.scope == "run" or grant.stage == facts.stage)
+        and grant.exact in ("", facts.digest)
+    )
 
 
 def _unattended(verdict: Verdict, policy: Policy, why: str) -> Verdict:

@@ -6,12 +6,15 @@ from typing import Literal, TypeAlias
 
 from placet.domain.digest import call_digest
 from placet.domain.interaction import InputState, ToolCall
+from placet.domain.label import Label
 from placet.domain.outcome import Outcome
 from placet.gate import Decision, Level
 from placet.kernel.refusals import DeniedLoop
 from placet.kernel.state import Ask, CallState, State, answered
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
 
+MAX_DRIFTS = 3
+"""How often a call is asked about again because what it acts on changed."""
 SUPERSEDED = "Not answered: the user sent a new message instead"
 
 
@@ -23,6 +26,8 @@ class ToolFacts:
     retry: Literal["safe", "ask"] = "ask"
     denied_by: str | None = None
     """The layer of the policy that denies it now, whatever was said before."""
+    label: Label = Label.PUBLIC
+    """Of what it returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,40 +163,50 @@ _Move: TypeAlias = Literal["ask", "review", "start"] | CallResult | Fail
 
 def _move(call: CallState, tool: ToolFacts | None) -> _Move:
     """Where one call, neither finished nor running nor waiting, goes."""
+    if call.review and not _reruns(call.review):
+        told = _reviewed(call, call.review.outcome)
+        label = tool.label if tool else Label.PRIVATE
+        return told.model_copy(update={"label": label}) if isinstance(told, CallResult) else told
+    return _permitted(call) or _possible(call, tool) or "start"
+
+
+def _permitted(call: CallState) -> _Move | None:
+    """What keeps a call from being started, as far as people and the policy go; None: nothing."""
     verdict = call.verdict
     if verdict is not None and verdict.decision is Decision.DENY:
         return _result(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
-    if call.review and not _reruns(call.review):
-        return _reviewed(call, call.review.outcome)
+    if call.drift and call.approval is None:
+        if call.approvals <= MAX_DRIFTS:
+            return "ask"
+        moving = f"resource_drift: it keeps changing: {call.drift}."
+        return _result(call, CallOutcome.REFUSED, moving)
     if verdict is not None and verdict.decision is Decision.ASK and _unasked(call):
         return "ask"
     if call.approval and not call.approval.approved and not _covered(call):
         return _not_approved(call, call.approval)
     closed = next((ask for ask in call.asks if ask.outcome and ask.outcome.state in _CLOSED), None)
-    if closed:
-        return _not_answered(call, closed)
+    return _not_answered(call, closed) if closed else None
+
+
+def _possible(call: CallState, tool: ToolFacts | None) -> _Move | None:
+    """What keeps a call from being started, as far as the call and its tool go; None: nothing."""
     changed = tool is None or tool.schema_digest != call.schema_digest
-    if (
-        call.in_doubt
-        and not _reviewed_since(call)
-        and (changed or tool is None or tool.retry == "ask")
-    ):
+    asks = changed or tool is None or tool.retry == "ask"
+    if call.in_doubt and not _reviewed_since(call) and asks:
         return "review"
     if tool is None:
-        gone = f"{call.call.tool} does not exist any more; it was not run."
-        return _result(call, CallOutcome.REFUSED, gone)
-    if tool.denied_by:
-        stopped = (
+        why = f"{call.call.tool} does not exist any more; it was not run."
+    elif tool.denied_by:
+        why = (
             f"policy_changed: the {tool.denied_by} denies {call.call.tool} by now; it was not run."
         )
-        return _result(call, CallOutcome.REFUSED, stopped)
-    if not _consented(call):
-        drift = "args_drift: these are not the arguments that a person approved; it was not run."
-        return _result(call, CallOutcome.REFUSED, drift)
-    if changed:
-        other = f"{call.call.tool} has changed since it was asked for; it was not run."
-        return _result(call, CallOutcome.REFUSED, other)
-    return "start"
+    elif not _consented(call):
+        why = "args_drift: these are not the arguments that a person approved; it was not run."
+    elif changed:
+        why = f"{call.call.tool} has changed since it was asked for; it was not run."
+    else:
+        return None
+    return _result(call, CallOutcome.REFUSED, why)
 
 
 def _covered(call: CallState) -> bool:
@@ -202,24 +217,30 @@ def _covered(call: CallState) -> bool:
 
 
 def _unasked(call: CallState) -> bool:
-    """Whether nobody was asked about this call, or only about one that was to be judged less strictly."""
-    approval = call.approval
-    if approval is None:
+    """Whether nobody was asked about this call, or only about one that was judged less strictly."""
+    if call.approval is None:
         return True
-    stricter = call.risk.rank > approval.risk.rank
-    stricter = stricter or (call.asked_each_time and not approval.every_time)
-    return approval.approved and call.proposed is not None and stricter
+    changed = call.approval.approved and call.proposed is not None
+    if not changed or call.facts is None or call.verdict is None:
+        return False
+    return call.stricter(call.facts, call.verdict)
 
 
 def _consented(call: CallState) -> bool:
     """Whether the yes, if there is one, is to exactly these arguments: as asked, or as changed."""
     approval = call.approval
-    if approval is None or not approval.digest:
+    if approval is None:
+        return call.facts is None or not call.facts.digest or call.facts.digest == _digest(call)
+    if not approval.digest:
         return True
     changed = approval.outcome.args if approval.outcome else None
     if changed is not None:
         return changed == call.call.args
-    return approval.digest == call_digest(call.call.tool, call.schema_digest, call.call.args)
+    return approval.digest == _digest(call)
+
+
+def _digest(call: CallState) -> str:
+    return call_digest(call.call.tool, call.schema_digest, call.call.args)
 
 
 _CLOSED = (InputState.SUPERSEDED, InputState.WITHDRAWN)

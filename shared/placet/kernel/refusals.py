@@ -13,7 +13,12 @@ ANSWERED_AGAIN: Final = 3
 ASKED_AGAIN: Final = 3
 """How often a call is asked again that was skipped, or that nobody answered."""
 
-_UNDECIDED = (CallOutcome.SKIPPED, CallOutcome.EXPIRED, CallOutcome.WITHDRAWN)
+_UNDECIDED = (
+    CallOutcome.SKIPPED,
+    CallOutcome.EXPIRED,
+    CallOutcome.WITHDRAWN,
+    CallOutcome.CANCELLED,
+)
 
 
 @dataclass(slots=True)
@@ -33,7 +38,7 @@ class Refusal:
 
 @dataclass(slots=True)
 class Refusals:
-    """The memory of one run; a message or another answer of a person clears it."""
+    """The memory of one run; a message or a yes of a person clears it."""
 
     by_call: dict[str, Refusal] = field(default_factory=dict)
 

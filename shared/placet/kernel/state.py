@@ -10,7 +10,7 @@ from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.gate import Facts, Level, Standing, Verdict
+from placet.gate import Decision, Facts, Level, Standing, Verdict
 from placet.kernel.journal import (
     AnswerJudged,
     CallJudged,
@@ -46,9 +46,9 @@ class Ask:
     fingerprint: str | None = None
     """Of what the call acts on, as it was when the question was put."""
     resolution: Resolution | None = None
-    risk: ToolRisk = ToolRisk.SAFE
-    every_time: bool = False
-    """Under what it was answered: the tier then, and whether it is asked about each time."""
+    facts: Facts | None = None
+    verdict: Verdict | None = None
+    """Under what it was asked."""
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
 
@@ -91,12 +91,16 @@ class CallState:
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
 
-    @property
-    def asked_each_time(self) -> bool:
-        """Whether only this one call can be allowed, or only with what its data asks for."""
-        return self.verdict is not None and (
-            self.verdict.every_time or self.verdict.level is Level.TAINT
-        )
+    def stricter(self, facts: Facts, verdict: Verdict) -> bool:
+        """Whether the call, as a person changed it, asks for more than they were asked under."""
+        asked = self.approval
+        if asked is None or asked.facts is None or asked.verdict is None:
+            return True
+        if facts.risk.rank > asked.facts.risk.rank:
+            return True
+        if verdict.decision is not Decision.ASK or verdict.level not in (Level.ALWAYS, Level.TAINT):
+            return False
+        return verdict.level is not asked.verdict.level or facts.taint.above(asked.facts.taint)
 
     def lose(self, grant_id: str) -> None:
         """A grant is gone: a call that it covers, and that has not started, is judged again."""
@@ -225,12 +229,12 @@ class State:
             call.in_doubt = False
         else:
             call.approval, call.approvals = ask, call.approvals + 1
-            ask.risk, ask.every_time = call.risk, call.asked_each_time
+            ask.facts, ask.verdict = call.facts, call.verdict
 
     def _resolve(self, entry: InputResolved) -> None:
         self.applied.append(entry.input_id)
-        if entry.resolution.by is not None:
-            self.refusals.clear()
+        if entry.resolution.by is not None and entry.resolution.state is InputState.ANSWERED:
+            self.refusals.clear()  # another no does not bring a refused call back
         for call in self.calls.values():
             for ask in (call.approval, call.review, *call.asks):
                 if ask and ask.input_id == entry.input_id and ask.resolution is None:
@@ -252,7 +256,11 @@ class State:
 
     def _judge(self, entry: AnswerJudged | ResourceDrifted) -> None:
         if isinstance(entry, ResourceDrifted):
-            self.calls[entry.call_id].drifted(entry)
+            call = self.calls[entry.call_id]
+            asked = call.approval.input_id if call.approval else ""
+            # The yes does not count, and neither does what came with it.
+            self.grants = [grant for grant in self.grants if grant.input_id != asked]
+            call.drifted(entry)
             return
         for call in self.calls.values():
             if call.approval and call.approval.input_id == entry.input_id:
