@@ -2,8 +2,8 @@
 
 `placet dev --agents examples/human_in_the_loop.py`, then
 `placet run secretary "Tell the team"` and `placet respond inp_ trust`: the second mail goes out
-unasked, and so do those of your later runs. `python examples/human_in_the_loop.py` asks for each, in
-the terminal.
+unasked, and so do those of your later runs of that agent (`placet run agt_... "..."`). `python
+examples/human_in_the_loop.py` asks for each, in the terminal.
 """
 
 import asyncio
