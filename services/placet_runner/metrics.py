@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from placet.domain.run import RunStatus
-from placet.kernel.state import CallState
+from placet.kernel.call import CallState
 from placet.kernel.turns import CallOutcome
 from placet.process.metrics import FAST, Metrics
 

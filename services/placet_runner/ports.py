@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.kernel import Entry
+from placet.kernel.call import CallState
 from placet.kernel.journal import TrustGiven
-from placet.kernel.state import CallState
 from placet.kernel.turns import CallOutcome
 
 Document = dict[str, Any]

@@ -15,8 +15,8 @@ from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
 from placet.gate import Decision
 from placet.ids import derived_id
 from placet.kernel import Entry
+from placet.kernel.call import CallState
 from placet.kernel.journal import TrustGiven
-from placet.kernel.state import CallState
 from placet.messages import Close, CommandName, Event, EventType, RunCommand
 from placet.messages.wire import encode, name_of
 

@@ -12,8 +12,8 @@ from placet.errors import LostLease, Unavailable
 from placet.ids import new_id
 from placet.kernel import Entry, State
 from placet.kernel.asking import opened
+from placet.kernel.call import CallState
 from placet.kernel.journal import ToolFinished, TrustGiven
-from placet.kernel.state import CallState
 from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits

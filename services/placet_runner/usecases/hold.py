@@ -19,7 +19,8 @@ from placet.domain.run import Message, RunStatus
 from placet.errors import LostLease, ModelError
 from placet.kernel import Act, CallModel, Ended, Entry, Fail, Finish, Judge, Wait, decide
 from placet.kernel.asking import Asker, approval, own_ask, review
-from placet.kernel.decide import superseded
+from placet.kernel.call import CallState
+from placet.kernel.closing import superseded
 from placet.kernel.journal import (
     GrantRevoked,
     InputResolved,
@@ -29,7 +30,6 @@ from placet.kernel.journal import (
     ToolFinished,
     ToolStarted,
 )
-from placet.kernel.state import CallState
 from placet.kernel.turns import CallResult
 from placet.messages import EventType
 from placet.process import logs

@@ -18,7 +18,7 @@ from placet.domain.label import Label, highest
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ToolError
-from placet.kernel.state import Ask, answered
+from placet.kernel.call import Ask, answered
 
 MAX_ASKS = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from placet.domain.digest import check_storable
 from placet.domain.label import highest
 from placet.errors import Invalid
 from placet.kernel.asking import Asker
-from placet.kernel.state import CallState
+from placet.kernel.call import CallState
 from placet.kernel.turns import CallOutcome, CallResult
 
 MAX_RESULT_BYTES = 262_144

@@ -8,8 +8,8 @@ from placet.agents.agent import Agent
 from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.tool import Tool
 from placet.domain.visible import storable_text
+from placet.kernel.call import CallState
 from placet.kernel.journal import ResourceDrifted
-from placet.kernel.state import CallState
 
 LONGEST = 200
 

@@ -27,6 +27,7 @@ from placet.errors import Invalid, ModelError
 from placet.gate import Decision
 from placet.ids import new_id
 from placet.kernel.asking import Asker, approval, opened, own_ask
+from placet.kernel.call import CallState
 from placet.kernel.decide import Act, CallModel, Ended, Fail, Finish, Judge, Wait, decide
 from placet.kernel.journal import (
     Entry,
@@ -39,7 +40,7 @@ from placet.kernel.journal import (
     ToolStarted,
     TrustGiven,
 )
-from placet.kernel.state import CallState, State
+from placet.kernel.state import State
 
 
 @dataclass(slots=True)

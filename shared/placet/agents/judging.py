@@ -19,6 +19,7 @@ from placet.domain.schema import field_errors
 from placet.errors import Invalid
 from placet.gate import Decision, Facts, Offer, Role, Standing, Verdict, gate, granted, offer
 from placet.gate.names import same_tool
+from placet.kernel.call import CallState
 from placet.kernel.journal import (
     AnswerJudged,
     CallJudged,
@@ -27,7 +28,7 @@ from placet.kernel.journal import (
     ToolFinished,
     TrustGiven,
 )
-from placet.kernel.state import CallState, State
+from placet.kernel.state import State
 from placet.kernel.turns import CallOutcome, CallResult
 
 _log = structlog.get_logger(__name__)

@@ -16,8 +16,8 @@ from placet.domain.interaction import (
 from placet.domain.showing import question
 from placet.gate import Offer, offer
 from placet.ids import derived_id
+from placet.kernel.call import CallState
 from placet.kernel.journal import InputOpened
-from placet.kernel.state import CallState
 
 R = TypeVar("R", bound=Request)
 

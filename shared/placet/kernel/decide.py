@@ -8,14 +8,15 @@ from placet.domain.digest import call_digest
 from placet.domain.interaction import InputState, ToolCall
 from placet.domain.label import Label
 from placet.domain.outcome import Outcome
-from placet.gate import Decision, Level
+from placet.gate import Decision
+from placet.kernel.call import Ask, CallState, answered
+from placet.kernel.closing import closed_as, not_answered, not_approved
 from placet.kernel.refusals import DeniedLoop
-from placet.kernel.state import Ask, CallState, State, answered
+from placet.kernel.state import State
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
 
 MAX_DRIFTS = 3
 """How often a call is asked about again because what it acts on changed."""
-SUPERSEDED = "Not answered: the user sent a new message instead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +175,18 @@ def _permitted(call: CallState) -> _Move | None:
     """What keeps a call from being started, as far as people and the policy go; None: nothing."""
     verdict = call.verdict
     if verdict is not None and verdict.decision is Decision.DENY:
-        return _result(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
+        return closed_as(call, CallOutcome.REFUSED, f"Not allowed: {verdict.reason.sentence}.")
     if call.drift and call.approval is None:
         if call.approvals <= MAX_DRIFTS:
             return "ask"
         moving = f"resource_drift: it keeps changing: {call.drift}."
-        return _result(call, CallOutcome.REFUSED, moving)
+        return closed_as(call, CallOutcome.REFUSED, moving)
     if verdict is not None and verdict.decision is Decision.ASK and _unasked(call):
         return "ask"
     if call.approval and not call.approval.approved and not _covered(call):
-        return _not_approved(call, call.approval)
+        return not_approved(call, call.approval)
     closed = next((ask for ask in call.asks if ask.outcome and ask.outcome.state in _CLOSED), None)
-    return _not_answered(call, closed) if closed else None
+    return not_answered(call, closed) if closed else None
 
 
 def _possible(call: CallState, tool: ToolFacts | None) -> _Move | None:
@@ -206,7 +207,7 @@ def _possible(call: CallState, tool: ToolFacts | None) -> _Move | None:
         why = f"{call.call.tool} has changed since it was asked for; it was not run."
     else:
         return None
-    return _result(call, CallOutcome.REFUSED, why)
+    return closed_as(call, CallOutcome.REFUSED, why)
 
 
 def _covered(call: CallState) -> bool:
@@ -260,52 +261,8 @@ def _reviewed(call: CallState, outcome: Outcome | None) -> _Move:
     content = outcome.content if outcome and answered(outcome) else {}
     if content.get("outcome") == "happened":
         result = content.get("result", "It happened; a person confirmed it.")
-        return _result(call, CallOutcome.OK, result)
+        return closed_as(call, CallOutcome.OK, result)
     how = "a person said that it failed" if content else "nobody confirmed whether it happened"
     return Fail(
         "outcome_unknown", f"{call.call.tool} was started and its outcome is unknown; {how}"
     )
-
-
-def _not_approved(call: CallState, approval: Ask) -> CallResult:
-    outcome = approval.outcome
-    by = approval.resolution.by if approval.resolution else None
-    who = f" by {by.name or by.id}" if by else ""  # nobody, where nobody could be asked
-    reason = f": {outcome.reason}" if outcome and outcome.reason else "."
-    match outcome.state if outcome else None:
-        case InputState.DECLINED if outcome and outcome.decision == "skipped":
-            return _result(
-                call, CallOutcome.SKIPPED, f"Skipped{who}; the intent was not refused{reason}"
-            )
-        case InputState.DECLINED if call.verdict and call.verdict.level is Level.TAINT:
-            blocked = f"[blocked] {who} did not let the data out{reason}"
-            return _result(call, CallOutcome.DENIED, blocked)
-        case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
-            return _result(call, CallOutcome.DENIED, f"Denied{who}{reason}")
-        case InputState.CANCELLED if by:
-            return _result(
-                call, CallOutcome.CANCELLED, f"Not run: the question was cancelled{who}{reason}"
-            )
-        case _:
-            return _not_answered(call, approval)
-
-
-def _not_answered(call: CallState, ask: Ask) -> CallResult:
-    match ask.outcome.state if ask.outcome else None:
-        case InputState.SUPERSEDED:
-            return superseded(call)
-        case InputState.EXPIRED:
-            return _result(call, CallOutcome.EXPIRED, "Not run: nobody answered in time.")
-        case InputState.WITHDRAWN:
-            return _result(call, CallOutcome.WITHDRAWN, "Not run: the question was withdrawn.")
-        case _:
-            return _result(call, CallOutcome.CANCELLED, "Not run: the question was cancelled.")
-
-
-def superseded(call: CallState) -> CallResult:
-    """The result of a call that a message overtook."""
-    return _result(call, CallOutcome.SUPERSEDED, SUPERSEDED)
-
-
-def _result(call: CallState, outcome: CallOutcome, content: object) -> CallResult:
-    return CallResult(call_id=call.call.id, tool=call.call.tool, outcome=outcome, content=content)

@@ -24,12 +24,12 @@ class Sent(list[str]):
 
 
 def tools(sent: Sent, **declared: Any) -> list[Any]:
-    @tool(read_only=True, label=Label.PRIVATE)
+    @tool(read_only=True, outbound=False, label=Label.PRIVATE)
     async def read_salaries(ctx: Context) -> str:
         """Read what nobody outside may see."""
         return "4000"
 
-    @tool(read_only=True)
+    @tool(read_only=True, outbound=False)
     async def read_notes(ctx: Context) -> str:
         """Read, and say how far it may go."""
         ctx.label("internal")

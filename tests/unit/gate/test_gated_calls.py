@@ -17,6 +17,7 @@ from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import DefinitionError
+from placet.kernel.call import CallState
 from placet.kernel.decide import Act, ToolFacts, decide
 from placet.kernel.journal import (
     CallJudged,
@@ -27,7 +28,7 @@ from placet.kernel.journal import (
     ModelReplied,
     ToolFinished,
 )
-from placet.kernel.state import CallState, State, fold
+from placet.kernel.state import State, fold
 from placet.kernel.turns import ModelReply
 from tests.unit.gate.made import AT, grant
 

@@ -14,7 +14,7 @@ from placet.domain.risk import ToolRisk
 from placet.gate import AllowList, Facts, Offer, Policy, granted, offer
 from placet.gate.shell import SafeList
 from placet.kernel.asking import Asker, approval
-from placet.kernel.state import CallState
+from placet.kernel.call import CallState
 from tests.unit.gate.made import AT, call, judged, layer, line, of, word
 
 pytestmark = pytest.mark.unit

@@ -1,0 +1,112 @@
+"""How far one call of the model has come, and the questions that it waited for."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
+from placet.domain.outcome import Outcome
+from placet.domain.resolution import Resolution
+from placet.domain.risk import ToolRisk
+from placet.gate import Decision, Facts, Level, Verdict
+from placet.kernel.journal import ResourceDrifted
+from placet.kernel.turns import CallResult
+
+
+@dataclass(slots=True)
+class Ask:
+    """One question that a call is waiting for or has had answered."""
+
+    input_id: str
+    kind: Kind
+    message: str
+    digest: str
+    number: int | None
+    fingerprint: str | None = None
+    """Of what the call acts on, as it was when the question was put."""
+    resolution: Resolution | None = None
+    facts: Facts | None = None
+    verdict: Verdict | None = None
+    """Under what it was asked."""
+    judged: bool | None = None
+    """What the agent's own evaluator made of the answer, where it has one."""
+
+    @property
+    def approved(self) -> bool:
+        """Whether a person said yes to a call."""
+        if self.outcome is None or self.outcome.state is not InputState.ANSWERED:
+            return False
+        return self.outcome.decision is ApprovalDecision.APPROVED or self.judged is True
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended, once it has."""
+        return self.resolution.outcome if self.resolution else None
+
+
+@dataclass(slots=True)
+class CallState:
+    """How far one call of the current turn has come."""
+
+    call: ToolCall
+    verdict: Verdict | None = None
+    risk: ToolRisk = ToolRisk.SAFE
+    schema_digest: str = ""
+    facts: Facts | None = None
+    """What the gate went by."""
+    approval: Ask | None = None
+    review: Ask | None = None
+    """The last review, if the call's outcome was ever in doubt."""
+    asks: list[Ask] = field(default_factory=list)
+    """The tool's own asks, in order."""
+    drift: str = ""
+    """What the person approved and what it is now, where that differs."""
+    approvals: int = 0
+    """How often a person was asked about it."""
+    proposed: ToolCall | None = None
+    """What the model wanted, where a person changed the arguments."""
+    attempt: int = 0
+    in_doubt: bool = False
+    """Started, and neither finished nor waiting for one of its own asks."""
+    result: CallResult | None = None
+
+    def stricter(self, facts: Facts, verdict: Verdict) -> bool:
+        """Whether the call, as a person changed it, asks for more than they were asked under."""
+        asked = self.approval
+        if asked is None or asked.facts is None or asked.verdict is None:
+            return True
+        if facts.risk.rank > asked.facts.risk.rank:
+            return True
+        if verdict.decision is not Decision.ASK or verdict.level not in (Level.ALWAYS, Level.TAINT):
+            return False
+        return verdict.level is not asked.verdict.level or facts.taint.above(asked.facts.taint)
+
+    def lose(self, grant_id: str) -> None:
+        """A grant is gone: a call that it covers, and that has not started, is judged again."""
+        if (
+            self.verdict
+            and grant_id in self.verdict.grants
+            and not self.attempt
+            and not self.result
+        ):
+            self.verdict = None
+
+    def drifted(self, entry: ResourceDrifted) -> None:
+        """The yes was for something else: it does not count, and the call is asked about again."""
+        self.approval = None
+        self.drift = f"{entry.was} when it was approved, {entry.now} now"
+
+    def edited(self, args: dict[str, Any]) -> None:
+        """A person changed the arguments: the call as it is now is judged again."""
+        self.proposed = self.proposed or self.call
+        self.call, self.verdict = self.call.model_copy(update={"args": args}), None
+
+    @property
+    def open_ask(self) -> Ask | None:
+        """The question it waits for."""
+        every = [self.approval, self.review, *self.asks]
+        return next((ask for ask in every if ask and ask.resolution is None), None)
+
+
+def answered(outcome: Outcome | None) -> bool:
+    """Whether a person said yes or gave content."""
+    return outcome is not None and outcome.state is InputState.ANSWERED
