@@ -44,6 +44,8 @@ def _of(grant: Grant, facts: Facts) -> bool:
 
 def _unattended(verdict: Verdict, policy: Policy, why: str) -> Verdict:
     """Nobody is there: the operator's word, which is recorded as such."""
+    if policy.leaks_unattended is Decision.ALLOW and verdict.decision is not Decision.ALLOW:
+        return verdict
     if policy.leaks_unattended is Decision.ALLOW:
         allowed = Reason(code="taint_unattended", sentence=f"the operator lets it go: {why}")
         return verdict.model_copy(update={"lifted": allowed})
