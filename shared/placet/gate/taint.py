@@ -28,8 +28,7 @@ def bounded(verdict: Verdict, facts: Facts, policy: Policy, grants: Sequence[Gra
     if verdict.decision is Decision.ASK:
         both = Reason(code=verdict.reason.code, sentence=f"{verdict.reason.sentence}; {why}")
         return verdict.model_copy(update={"reason": both, "level": Level.ALWAYS})
-    asked = said(Decision.ASK, Level.TAINT, "taint", why)
-    return asked.model_copy(update={"lifted": verdict.reason})
+    return said(Decision.ASK, Level.TAINT, "taint", why)
 
 
 def _of(grant: Grant, facts: Facts) -> bool:
