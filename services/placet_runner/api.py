@@ -14,7 +14,7 @@ from placet.ids import derived_id, new_id
 from placet.process.access import caller
 from placet.process.auth import Caller
 from placet_runner.rules import run_view
-from placet_runner.usecases.grants import Grants
+from placet_runner.usecases.grants import Grants, Trusted
 from placet_runner.usecases.talk import Talk
 from placet_runner.usecases.watch import Watch
 
@@ -63,7 +63,13 @@ class GrantList(BaseModel):
     items: list[GivenGrant]
 
 
-def grants_router(grants: Grants) -> APIRouter:
+class TrustList(BaseModel):
+    """The tools of an agent that a person trusts."""
+
+    items: list[str]
+
+
+def grants_router(grants: Grants, trusted: Trusted) -> APIRouter:
     """What was allowed beyond one call."""
     api = APIRouter(prefix="/v1", tags=["runner"])
 
@@ -76,6 +82,18 @@ def grants_router(grants: Grants) -> APIRouter:
     async def revoke(run_id: str, grant_id: str, who: Writer) -> GivenGrant:
         """Take a grant back: what it covers and has not started asks again."""
         return await grants.revoke(who.namespace, run_id, grant_id, who.id)
+
+    @api.get("/agents/{agent}/trust")
+    async def list_trust(agent: str, who: Reader, user: Name | None = None) -> TrustList:
+        """The tools of an agent (agt_...) that a person trusts; another than one's own needs `runs:as`."""
+        person = _somebody(_on_behalf(who, user))
+        return TrustList(items=list(await trusted.tools(who.namespace, agent, person)))
+
+    @api.delete("/agents/{agent}/trust/{tool}")
+    async def end_trust(agent: str, tool: str, who: Writer, user: Name | None = None) -> TrustList:
+        """Trust a tool no more; what is trusted still."""
+        person = _somebody(_on_behalf(who, user))
+        return TrustList(items=list(await trusted.end(who.namespace, agent, person, tool)))
 
     return api
 
@@ -166,6 +184,12 @@ def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRo
         return run_view((await talk.abort(who.namespace, agent, who.id)).document)
 
     return api
+
+
+def _somebody(user: str | None) -> str:
+    if user is None:
+        raise Invalid("whose trust? Give user, or use a person's key")
+    return user
 
 
 def _on_behalf(who: Caller, user: str | None) -> str | None:

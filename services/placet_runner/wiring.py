@@ -24,7 +24,7 @@ from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
-from placet_runner.usecases.grants import Grants
+from placet_runner.usecases.grants import Grants, Trusted
 from placet_runner.usecases.grip import Hand
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
@@ -94,7 +94,7 @@ class Runner:
             name=NAME,
             routers=(
                 router(self.talk, self._watch, lambda: self.loaded.problems),
-                grants_router(Grants(self.runs, self._clock)),
+                grants_router(Grants(self.runs, self._clock), Trusted(self.talk.agents)),
             ),
             start=self.start,
             stop=self.stop,

@@ -149,3 +149,11 @@ def test_l39_nothing_starts_with_a_misspelt_rule(tmp_path: Path, command: tuple[
     done = placet(*command, env=clean(PLACET_DATA=str(tmp_path / "data")), cwd=tmp_path)
     assert done.code == 2
     assert "placet.toml: tool_permissions.bash = 'denny': use one of allow, ask, deny" in done.err
+
+
+def test_trust_lists_what_a_person_trusts_of_an_agent(dev: Dev) -> None:
+    agent = dev.asks()["agent_id"]
+    done = dev.placet("trust", agent)
+    assert done.code == 0
+    assert "no tool of this agent is trusted" in done.err
+    assert dev.placet("trust", agent, "--revoke", "drop_database", "--json").json == []

@@ -1,12 +1,32 @@
-"""What people allowed beyond one call: look at it, take it back."""
+"""What people allowed beyond one call, granted or trusted: look at it, take it back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placet.clock import Clock
 from placet.domain.grant import GivenGrant
 from placet.errors import Conflict, NotFound
-from placet_runner.ports import Image, Runs
+from placet.gate.names import same_tool
+from placet_runner.ports import Agents, Image, Runs
 from placet_runner.rules import grants_of
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """What a person trusts of an agent, in all of its runs for them."""
+
+    agents: Agents
+
+    async def tools(self, namespace: str, agent_id: str, person: str) -> Sequence[str]:
+        """By name."""
+        return sorted(await self.agents.trusted(namespace, agent_id, person))
+
+    async def end(self, namespace: str, agent_id: str, person: str, tool: str) -> Sequence[str]:
+        """Trust a tool no more, from the agent's next run on; what is trusted still. Again is harmless."""
+        known = await self.agents.trusted(namespace, agent_id, person)
+        if (digest := known.get(same_tool(tool))) is not None:
+            await self.agents.end_trust(namespace, agent_id, person, same_tool(tool), digest)
+        return await self.tools(namespace, agent_id, person)
 
 
 @dataclass(frozen=True, slots=True)

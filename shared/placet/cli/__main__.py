@@ -22,6 +22,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "notifier": ("servers:notifier", "Run a notifier: it tells people and systems."),
     "keys": ("keys:keys", "API keys, directly in the database (for the operator)."),
     "grants": ("grants:grants", "List what was allowed in a run beyond one call, or take it back."),
+    "trust": (
+        "grants:trust",
+        "List the tools that a person trusts of an agent, or end the trust in one.",
+    ),
     "approvals": ("approvals:approvals", "What runs without a person, and why something asks."),
     "dead": ("dead:dead", "Dead letters on RabbitMQ (for the operator)."),
     "topology": ("topology:topology", "Exchanges and queues on RabbitMQ (for the operator)."),

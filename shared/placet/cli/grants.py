@@ -1,12 +1,12 @@
-"""`placet grants`: what was allowed beyond one call, and taking it back."""
+"""`placet grants`, `placet trust`: what was allowed beyond one call, and taking it back."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from placet.cli.exits import Exit
-from placet.cli.output import notes, print_json, safe
-from placet.cli.runs import Json, client
+from placet.cli.output import notes, out, print_json, safe
+from placet.cli.runs import Json, User, acting_user, client
 from placet.cli.tables import Column, print_table
 from placet.domain.grant import GivenGrant
 
@@ -38,6 +38,30 @@ async def grants(
         print_table(COLUMNS, [_row(grant) for grant in found])
     else:
         notes.print("nothing was granted in this run")
+    return Exit.OK
+
+
+async def trust(
+    agent: str,
+    *,
+    revoke: Annotated[str | None, Parameter(help="Trust this tool no more.")] = None,
+    user: User = None,
+    json: Json = False,
+) -> int:
+    """List the tools that a person trusts of an agent (agt_...), or end the trust in one."""
+    async with client() as placet:
+        whose = acting_user(user)
+        if revoke is not None:
+            left = await placet.agent(agent).end_trust(revoke, user=whose)
+        else:
+            left = await placet.agent(agent).trusted(user=whose)
+    if json:
+        print_json(left)
+    else:
+        for tool in left:
+            out.print(safe(tool))
+        if not left:
+            notes.print("no tool of this agent is trusted")
     return Exit.OK
 
 

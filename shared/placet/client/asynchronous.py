@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from typing import Any, Self
+from urllib.parse import quote
 
 from placet.client.transport import Transport
 from placet.domain.answer import Action
@@ -180,6 +181,17 @@ class Agent:
     async def pending_inputs(self) -> list[Input]:
         """What waits for a person."""
         return await self._client.list_inputs(f"/v1/agents/{self.name}/inputs", "pending")
+
+    async def trusted(self, *, user: str | None = None) -> list[str]:
+        """The tools that a person trusts of this agent: the credential's, or another."""
+        found = await self._client.transport.get(f"/v1/agents/{self.name}/trust", user=user)
+        return list(found["items"])
+
+    async def end_trust(self, tool: str, *, user: str | None = None) -> list[str]:
+        """Trust a tool no more; what is trusted still."""
+        path = f"/v1/agents/{self.name}/trust/{quote(tool, safe='')}"
+        whose = f"?user={quote(user, safe='')}" if user else ""
+        return list((await self._client.transport.delete(path + whose))["items"])
 
     async def abort(self) -> Run:
         """End its current run at once; what waits is cancelled."""

@@ -339,6 +339,22 @@ async def test_s22_trust_survives_a_restart_for_the_same_agent_and_person(
         assert len(desk.ran) == 2
 
 
+async def test_trust_is_listed_and_ended_for_one_person(after_a_restart: Start) -> None:
+    desk = Desk()
+    async with after_a_restart(office(desk, [SEND], enable_trust=True)) as placet:
+        first = await go(placet)
+        await first.inputs[0].answer("t", from_="alice")
+        agent = placet.client.agent(first.agent_id)
+        assert await agent.trusted(user="alice") == ["send"]
+        assert await agent.trusted(user="bob") == []
+        assert await agent.end_trust("send", user="bob") == []
+        assert await agent.trusted(user="alice") == ["send"]
+        assert await agent.end_trust("send", user="alice") == []
+        assert await agent.end_trust("send", user="alice") == [], "again is harmless"
+        again = await go(placet, first.agent_id)
+        assert again.status == RunStatus.INPUT_REQUIRED
+
+
 async def test_s22_trust_of_nobody_in_particular_ends_with_its_run() -> None:
     desk = Desk()
     async with system([office(desk, [SEND], [EVE], enable_trust=True)]) as placet:

@@ -30,7 +30,15 @@ PIECES = st.sampled_from(
 )
 ANY = st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=7).map("/".join)
 WAYS_OUT = st.sampled_from(
-    [*LINKS, "..", "src/..", "{base}", "{folder}/..", "//{base}", "link-up/work/.."]
+    [
+        *LINKS,
+        "..",
+        "src/..",
+        "{base}",
+        "{folder}/..",
+        "//{base}",
+        "/".join(("link-up", "work", "..")),
+    ]
 )
 TARGETS = st.sampled_from(["secret.txt", "outside/secret.txt", "outside", "new", "outside/x/new"])
 PATHS = st.one_of(ANY, st.tuples(WAYS_OUT, TARGETS).map("/".join))
