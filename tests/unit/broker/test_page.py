@@ -3,6 +3,7 @@
 import unicodedata
 from datetime import UTC, datetime
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,7 +147,7 @@ def test_what_would_hide_or_mislead_is_shown_as_its_code_point(character: str) -
     assert 'class="odd"' in shown
 
 
-def test_a_long_value_is_folded_with_its_size_and_all_of_it_is_there() -> None:
+def test_ap50_a_long_value_is_folded_with_its_size_and_all_of_it_is_there() -> None:
     text = "\n".join(f"line {n}" for n in range(1000))
     shown = appearance.value(text)
     assert "1,000 lines" in shown
@@ -172,3 +173,15 @@ async def test_markdown_has_no_script_no_image_and_says_where_links_lead() -> No
 def test_a_look_alike_host_is_marked() -> None:
     assert appearance.host_note("https://xn--pple-43d.com/x").endswith("check it)")
     assert appearance.host_note("https://example.com/x") == "example.com"
+
+
+TEMPLATES = Path(appearance.__file__).parent / "templates"
+
+
+@pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.html")), ids=lambda path: path.name)
+def test_ap66_ap67_nothing_has_the_focus_and_nothing_but_a_button_submits(path: Path) -> None:
+    """Enter in a text field of several lines adds a line; no script sends a form."""
+    text = path.read_text()
+    assert "autofocus" not in text
+    assert "<script" not in text
+    assert 'onclick="' not in text

@@ -215,6 +215,7 @@ def in_review(content: dict[str, object] | None, state: InputState = InputState.
 
 
 def test_a_review_decides_what_became_of_a_call() -> None:
+    """AP-33."""
     happened = in_review({"outcome": "happened", "result": "7"})
     assert isinstance(happened, Act)
     assert [(r.outcome, r.content) for r in happened.close] == [(CallOutcome.OK, "7")]
