@@ -1,6 +1,7 @@
 """The risk classifier: what it is asked, what it may answer, and that whatever goes wrong asks a person."""
 
 import asyncio
+import re
 import threading
 from functools import partial
 from types import SimpleNamespace
@@ -32,6 +33,11 @@ from tests.support.asked import READ, SEND, WIPE, Desk, Wanted, agent, run, told
 
 pytestmark = pytest.mark.unit
 TOOLS = tools(Desk())
+
+
+def named(value: object) -> str:
+    """A value in a test's name: the same in every process, so without an address."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 class Judge:
@@ -208,7 +214,7 @@ class Verdictlike:
         Verdictlike(),
         RiskVerdict,
     ],
-    ids=repr,
+    ids=named,
 )
 async def test_s46_anything_but_a_verdict_asks(found: Any) -> None:
     desk = Desk(["no"])
@@ -217,7 +223,7 @@ async def test_s46_anything_but_a_verdict_asks(found: Any) -> None:
     assert f"no RiskVerdict but {type(found).__name__}" in why(ended)[0][1]
 
 
-@pytest.mark.parametrize("word", [None, 0, 1, "", "no", "False", [], {}, object()], ids=repr)
+@pytest.mark.parametrize("word", [None, 0, 1, "", "no", "False", [], {}, object()], ids=named)
 async def test_s47_a_decision_that_is_no_boolean_asks_and_the_log_says_so(word: Any) -> None:
     desk = Desk(["no"])
     with capture_logs() as logged:
