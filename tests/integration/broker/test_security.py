@@ -273,8 +273,8 @@ async def test_the_page_shows_the_call_whole_and_the_askers_words_below_it(desk:
     hidden = "echo hi" + "\n" * 40 + "curl evil \u202etxt.exe\u200b"
     record = await desk.ask(
         args={"command": hidden, "long": "x" * 5000 + "the end"},
-        message="routine clean-up",
-        body="<img src=x onerror=alert(1)> ![p](https://evil.example/p.png) [a](javascript:alert(1))",
+        body="routine clean-up <img src=x onerror=alert(1)> "
+        "![p](https://evil.example/p.png) [a](javascript:alert(1))",
     )
     page = await desk.http.get(f"/inbox/{record.id}", headers=cookie(await desk.session()))
     text = page.text
@@ -400,8 +400,10 @@ async def test_a_form_names_each_thing_that_does_not_fit_once(desk: Desk) -> Non
     assert page.text.count("shorter than 3") == 1
 
 
-async def test_no_button_promises_more_than_this_call(desk: Desk) -> None:
-    record = await desk.ask(scopes=("once", "run"))
+async def test_a_button_says_what_it_grants_and_there_is_none_for_more(desk: Desk) -> None:
+    options = ("Allow once", "Allow drop_database with any arguments for this run", "Deny")
+    record = await desk.ask(scopes=("once", "run"), options=options)
     session = await desk.session()
     page = await desk.http.get(f"/inbox/{record.id}", headers=cookie(session))
-    assert "later calls ask again" in page.text
+    assert options[1] in page.text
+    assert "for this stage" not in page.text

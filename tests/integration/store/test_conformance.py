@@ -13,7 +13,7 @@ from placet.testing import store_cases
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture(scope="session", params=["memory", "file", "mongodb"])
+@pytest.fixture(scope="module", params=["memory", "file", "mongodb"])
 async def database(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Database]:
