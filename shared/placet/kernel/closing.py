@@ -20,7 +20,7 @@ def not_approved(call: CallState, approval: Ask) -> CallResult:
                 call, CallOutcome.SKIPPED, f"Skipped{who}; the intent was not refused{reason}"
             )
         case InputState.DECLINED if call.verdict and call.verdict.level is Level.TAINT:
-            blocked = f"[blocked] {who} did not let the data out{reason}"
+            blocked = f"[blocked] The data was not let out{who}{reason}"
             return closed_as(call, CallOutcome.DENIED, blocked)
         case InputState.DECLINED | InputState.ANSWERED:  # answered, and not with a yes
             return closed_as(call, CallOutcome.DENIED, f"Denied{who}{reason}")

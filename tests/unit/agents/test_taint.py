@@ -122,7 +122,7 @@ async def test_l95_the_prompt_has_three_options_of_its_own() -> None:
 async def test_l96_a_denial_is_told_as_blocked() -> None:
     sent, person = Sent(), Person(False)
     outcomes = await ran(sent, person, calls(READ), calls(POST), says("done"))
-    assert str(outcomes[-1][2]).startswith("[blocked]")
+    assert outcomes[-1][2] == "[blocked] The data was not let out by local."
 
 
 async def test_l96_once_is_once() -> None:
