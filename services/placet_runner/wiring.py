@@ -94,7 +94,9 @@ class Runner:
             name=NAME,
             routers=(
                 router(self.talk, self._watch, lambda: self.loaded.problems),
-                grants_router(Grants(self.runs, self._clock), Trusted(self.talk.agents)),
+                grants_router(
+                    Grants(self.runs, self.talk.look, self._clock), Trusted(self.talk.agents)
+                ),
             ),
             start=self.start,
             stop=self.stop,

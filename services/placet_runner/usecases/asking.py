@@ -20,7 +20,7 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         root_run_id=document["root_run_id"],
         namespace=document["namespace"],
         path=tuple(document["path"]),
-        initiator=(last.sender if last else None) or document["initiator"],
+        initiator=state.speaker or document["initiator"],
         approvers=human.approvers,
         user_message=last.text if last else "",
         expires_in=timedelta(seconds=human.expires_in_seconds),

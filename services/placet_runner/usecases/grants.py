@@ -1,6 +1,6 @@
 """What people allowed beyond one call, granted or trusted: look at it, take it back."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from placet.clock import Clock
@@ -34,11 +34,13 @@ class Grants:
     """The grants of a run."""
 
     runs: Runs
+    look: Callable[[str, str], Awaitable[Image]]
+    """Reads a run of a namespace; raises NotFound."""
     clock: Clock
 
     async def list(self, namespace: str, run_id: str) -> list[GivenGrant]:
         """Every grant that was given in this run. Raises NotFound."""
-        image = await self._run(namespace, run_id)
+        image = await self.look(namespace, run_id)
         return grants_of(await self.runs.history(image), image.revoked)
 
     async def revoke(self, namespace: str, run_id: str, grant_id: str, by: str) -> GivenGrant:
@@ -48,12 +50,12 @@ class Grants:
             NotFound: no such run, or no such grant in it.
             Conflict: the run has ended, and its grants with it.
         """
-        image = await self._run(namespace, run_id)
+        image = await self.look(namespace, run_id)
         grant = await self._grant(image, grant_id)
         if grant.revoked_at is not None:
             return grant
         written = await self.runs.revoke(run_id, grant_id, by, self.clock.now())
-        grant = await self._grant(written or await self._run(namespace, run_id), grant_id)
+        grant = await self._grant(written or await self.look(namespace, run_id), grant_id)
         if grant.revoked_at is None:
             raise Conflict(f"{run_id} has ended; its grants ended with it", code="not_live")
         return grant
@@ -64,9 +66,3 @@ class Grants:
         if grant is None:
             raise NotFound(f"no grant {grant_id!r} in {image.id}")
         return grant
-
-    async def _run(self, namespace: str, run_id: str) -> Image:
-        image = await self.runs.get(run_id)
-        if image is None or image.document["namespace"] != namespace:
-            raise NotFound(f"no run {run_id!r}")
-        return image

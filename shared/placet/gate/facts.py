@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from placet.domain.base import Value
+from placet.domain.grant import Grant
 from placet.domain.label import Label
 from placet.domain.risk import ToolRisk
 from placet.gate.names import same_tool
@@ -62,3 +63,12 @@ class Facts(Value):
     taint: Label = Label.PUBLIC
     """The highest label of what the run holds."""
     assessment: Assessment | None = None
+
+    def meant_by(self, grant: Grant) -> bool:
+        """Whether a grant is of this very tool, in this stage, and not of another call of it alone."""
+        return (
+            same_tool(grant.tool) == self.tool
+            and grant.schema_digest == self.schema_digest
+            and (grant.scope == "run" or grant.stage == self.stage)
+            and grant.exact in ("", self.digest)
+        )

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from placet.domain.grant import Grant
 from placet.gate.facts import Facts, Role
 from placet.gate.levels import judge
-from placet.gate.names import same_tool
 from placet.gate.policy import NOTHING, Policy
 from placet.gate.shell import judge_line
 from placet.gate.taint import bounded
@@ -85,15 +84,8 @@ def _saying(verdict: Verdict, why: Reason) -> Verdict:
 
 
 def _holds(grant: Grant, facts: Facts) -> bool:
-    """Whether a grant is of this very tool, in its stage, of no lesser risk and not of another call."""
-    return (
-        same_tool(grant.tool) == facts.tool
-        and grant.schema_digest == facts.schema_digest
-        and grant.risk.reaches(facts.risk)
-        and (grant.scope == "run" or grant.stage == facts.stage)
-        and grant.exact in ("", facts.digest)
-        and grant.clearance is None
-    )
+    """Whether a grant covers this call: it means it, was given for no lesser risk, and not for data alone."""
+    return facts.meant_by(grant) and grant.risk.reaches(facts.risk) and grant.clearance is None
 
 
 def _given(grant: Grant) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from placet.domain.grant import Grant
 from placet.domain.label import highest
 from placet.gate.facts import Facts
-from placet.gate.names import same_tool
 from placet.gate.policy import Policy
 from placet.gate.verdict import Decision, Level, Reason, Verdict, said
 
@@ -18,7 +17,7 @@ def bounded(verdict: Verdict, facts: Facts, policy: Policy, grants: Sequence[Gra
     """
     if not policy.taint or not facts.outbound or verdict.decision is Decision.DENY:
         return verdict
-    raised = [g.clearance for g in grants if g.clearance and _of(g, facts)]
+    raised = [g.clearance for g in grants if g.clearance and facts.meant_by(g)]
     clearance = highest(facts.clearance, *raised)
     if not facts.taint.above(clearance):
         return verdict
@@ -31,21 +30,11 @@ def bounded(verdict: Verdict, facts: Facts, policy: Policy, grants: Sequence[Gra
     return said(Decision.ASK, Level.TAINT, "taint", why)
 
 
-def _of(grant: Grant, facts: Facts) -> bool:
-    """Whether a grant is of this very tool, and not of another call of it alone."""
-    return (
-        same_tool(grant.tool) == facts.tool
-        and grant.schema_digest == facts.schema_digest
-        and (grant.scope == "run" or grant.stage == facts.stage)
-        and grant.exact in ("", facts.digest)
-    )
-
-
 def _unattended(verdict: Verdict, policy: Policy, why: str) -> Verdict:
     """Nobody is there: the operator's word, which is recorded as such."""
-    if policy.leaks_unattended is Decision.ALLOW and verdict.decision is not Decision.ALLOW:
+    if policy.leaks_unattended is not Decision.ALLOW:
+        return said(Decision.DENY, Level.TAINT, "taint", f"nobody is there to ask: {why}")
+    if verdict.decision is not Decision.ALLOW:
         return verdict
-    if policy.leaks_unattended is Decision.ALLOW:
-        allowed = Reason(code="taint_unattended", sentence=f"the operator lets it go: {why}")
-        return verdict.model_copy(update={"lifted": allowed})
-    return said(Decision.DENY, Level.TAINT, "taint", f"nobody is there to ask: {why}")
+    allowed = Reason(code="taint_unattended", sentence=f"the operator lets it go: {why}")
+    return verdict.model_copy(update={"lifted": allowed})
