@@ -13,7 +13,7 @@ from placet.errors import Invalid, NotAllowed
 from placet.ids import derived_id, new_id
 from placet.process.access import caller
 from placet.process.auth import Caller
-from placet_runner.rules import run_view
+from placet_runner.rules.runs import run_view
 from placet_runner.usecases.grants import Grants, Trusted
 from placet_runner.usecases.talk import Talk
 from placet_runner.usecases.watch import Watch

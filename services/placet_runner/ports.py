@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from placet.domain.heritage import ChildEnd
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.kernel import Entry
@@ -59,7 +60,7 @@ class Image:
 
     @property
     def open(self) -> list[Document]:
-        """Questions whose end the broker has not told yet."""
+        """Questions whose end the broker has not told yet, and child runs that have not ended."""
         return [entry for entry in self.document["waiting"] if entry["resolution"] is None]
 
     @property
@@ -151,6 +152,10 @@ class Runs(Protocol):
         """R8. `looked_at`: somebody must look at this answer now, whatever else is open."""
         ...
 
+    async def record_child(self, run_id: str, end: ChildEnd) -> Image | None:
+        """R8, for a child run that ended."""
+        ...
+
     async def resume(
         self, read: Image, resolution: Resolution, step: Step, owner: str, op: str
     ) -> Image | None:
@@ -205,7 +210,7 @@ class Runs(Protocol):
         """R21: take a grant back; the holder looks before it parks or ends."""
         ...
 
-    async def note_closed(self, run_id: str, resolution: Resolution) -> Image | None:
+    async def note_closed(self, run_id: str, ended: Resolution | ChildEnd) -> Image | None:
         """R19."""
         ...
 

@@ -8,7 +8,7 @@ from placet.domain.run import Message
 from placet.kernel import write_entry
 from placet.kernel.journal import ToolStarted
 from placet_runner.ports import Document, Image, Step
-from placet_runner.rules import MOST_UNREAD
+from placet_runner.rules.runs import MOST_UNREAD
 from placet_runner.store.expressions import LIVE, Expression, later, literal, push, without
 
 FIRST_ASK_AGAIN = timedelta(minutes=1)
@@ -20,8 +20,13 @@ PARKED: dict[str, Expression] = {"status": "input_required", "lease": None, "tri
 
 
 def no_more_calls(published: Sequence[str] = ()) -> Expression:
-    """A claim is what `start` and `wake` ask for: what was not published yet need not be."""
-    needless = {"$in": ["$$this.key", ["start", "wake"]]}
+    """A claim is what `start` and `wake` of this run ask for: what was not published yet need not be."""
+    needless = {
+        "$and": [
+            {"$in": ["$$this.key", ["start", "wake"]]},
+            {"$eq": ["$$this.correlation_id", "$_id"]},
+        ]
+    }
     out = {"$in": ["$$this.id", literal(list(published))]}
     return {"$filter": {"input": "$outbox", "cond": {"$not": [{"$or": [needless, out]}]}}}
 

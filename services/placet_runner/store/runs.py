@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from placet.domain.heritage import ChildEnd
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
 from placet.ids import new_id
@@ -11,7 +12,7 @@ from placet.kernel import Entry, write_entry
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
 from placet_runner.ports import NOTHING, Document, Image, Step
-from placet_runner.rules import CHUNK, command_entry, stirs
+from placet_runner.rules.runs import CHUNK, command_entry, stirs
 from placet_runner.store.changes import (
     CLOSE_AGAIN,
     PARKED,
@@ -110,27 +111,25 @@ class StoredRuns:
 
         `looked_at`: somebody must look at this one now, whatever else is open.
         """
-        input_id, value = resolution.input_id, resolution.model_dump(mode="json")
-        others_settled = {
-            "$eq": [
-                {
-                    "$size": {
-                        "$filter": {
-                            "input": OPEN,
-                            "cond": {"$ne": ["$$this.id", literal(input_id)]},
-                        }
-                    }
-                },
-                0,
-            ]
-        }
-        settles: Expression = True if looked_at or stirs(resolution) else others_settled
+        value = resolution.model_dump(mode="json")
+        stirring = looked_at or stirs(resolution)
+        return await self._record(run_id, resolution.input_id, value, stirring=stirring)
+
+    async def record_child(self, run_id: str, end: ChildEnd) -> Image | None:
+        """R8 for a child run: keep how it ended; wake the run once nothing is waited for any more."""
+        return await self._record(run_id, end.run_id, end.model_dump(mode="json"), stirring=False)
+
+    async def _record(
+        self, run_id: str, entry_id: str, value: Document, *, stirring: bool
+    ) -> Image | None:
+        others = {"$filter": {"input": OPEN, "cond": {"$ne": ["$$this.id", literal(entry_id)]}}}
+        settles: Expression = True if stirring else {"$eq": [{"$size": others}, 0]}
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
             run_id,
-            {"status": {"$in": LIVE}, **is_open(input_id)},
+            {"status": {"$in": LIVE}, **is_open(entry_id)},
             {
-                "waiting": with_resolution(input_id, value),
+                "waiting": with_resolution(entry_id, value),
                 "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}, settles]},
                 "outbox": {
                     "$cond": [
@@ -243,13 +242,14 @@ class StoredRuns:
             },
         )
 
-    async def note_closed(self, run_id: str, resolution: Resolution) -> Image | None:
-        """R19: how a question of an ended run ended; nothing else changes."""
-        value = resolution.model_dump(mode="json")
+    async def note_closed(self, run_id: str, ended: Resolution | ChildEnd) -> Image | None:
+        """R19: how what an ended run waited for ended; nothing else changes."""
+        entry_id = ended.run_id if isinstance(ended, ChildEnd) else ended.input_id
+        value = ended.model_dump(mode="json")
         return await self._update(
             run_id,
-            {"status": {"$nin": LIVE}, **is_open(resolution.input_id)},
-            {"waiting": with_resolution(resolution.input_id, value)},
+            {"status": {"$nin": LIVE}, **is_open(entry_id)},
+            {"waiting": with_resolution(entry_id, value)},
         )
 
     async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:

@@ -1,7 +1,5 @@
 """The run as it asks people."""
 
-from datetime import timedelta
-
 from placet.agents.agent import Agent
 from placet.kernel import State
 from placet.kernel.asking import Asker
@@ -12,18 +10,19 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
     """The run as it asks: for whoever spoke last."""
     heard = [turn for turn in (*state.turns, *state.unread) if turn.role == "user"]
     last = heard[-1] if heard else None
-    human = agent.human_input
     return Asker(
         agent_id=document["agent_id"],
         agent=document["agent"],
         run_id=document["_id"],
         root_run_id=document["root_run_id"],
+        root_agent_id=document.get("root_agent_id", ""),
+        stage=state.stage.name,
         namespace=document["namespace"],
         path=tuple(document["path"]),
         initiator=state.speaker or document["initiator"],
-        approvers=human.approvers,
+        approvers=agent.human_input.approvers,
         user_message=last.text if last else "",
-        expires_in=timedelta(seconds=human.expires_in_seconds),
+        expires_in=agent.patience,
         accepts=agent.accepts,
         trusts=agent.policy.trusts,
         editable=agent.editable_schemas,

@@ -19,7 +19,7 @@ from placet.process import logs
 from placet.process.backoff import waits
 from placet.process.crash import crash_point
 from placet_runner.ports import Agents, Document, Image, Observer, Runs, Step
-from placet_runner.rules import (
+from placet_runner.rules.runs import (
     LONG_TAIL,
     event_entry,
     lasting_trust,

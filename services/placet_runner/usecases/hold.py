@@ -36,7 +36,7 @@ from placet.process import logs
 from placet.process.backoff import full_jitter
 from placet.process.crash import crash_point
 from placet_runner.ports import Image, Step
-from placet_runner.rules import (
+from placet_runner.rules.runs import (
     MAX_TRIES,
     close_entry,
     covered_asks,

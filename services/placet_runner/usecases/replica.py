@@ -13,7 +13,7 @@ from placet.kernel.turns import Turn
 from placet.process import logs
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image
-from placet_runner.rules import held, is_for, lasting_trust, may_trust
+from placet_runner.rules.runs import held, is_for, lasting_trust, may_trust
 from placet_runner.usecases.grip import Grip, Hand
 from placet_runner.usecases.hold import Holder
 

@@ -11,7 +11,8 @@ from placet.messages import CommandName, RunCommand
 from placet.process import logs
 from placet.process.outbox import Sent, outgoing
 from placet_runner.ports import Document, Image, Runs
-from placet_runner.rules import close_entry, command_entry, request_entry
+from placet_runner.rules.families import again_entry, stop_entry
+from placet_runner.rules.runs import close_entry, command_entry, is_child, request_entry
 from placet_runner.usecases.replica import Replica
 
 BATCH = 500
@@ -95,6 +96,9 @@ def _runnable(image: Image, now: datetime) -> bool:
 
 def _repeat(image: Image, entry: Document) -> Document:
     """The question again, whole; or the wish to close it, where the run does not wait for it any more."""
+    if is_child(entry):
+        live = image.status.live and not entry["closing"]
+        return again_entry(image.document, entry) if live else stop_entry(image.document, entry)
     if entry["closing"] or not image.status.live:
         return close_entry(image.document, entry, entry["closing"] or "cancelled")
     return request_entry(RequestAdapter.validate_python(entry["request"]))

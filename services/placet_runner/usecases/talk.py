@@ -11,7 +11,7 @@ from placet.ids import derived_id, new_id
 from placet.kernel.journal import RunCancelled
 from placet.messages import CommandName, EventType, RunCommand
 from placet_runner.ports import Agents, Document, Image, Observer, Runs
-from placet_runner.rules import MOST_UNREAD, close_entry, event_entry, new_run, outbox_entry
+from placet_runner.rules.runs import MOST_UNREAD, close_entry, event_entry, new_run, outbox_entry
 from placet_runner.usecases.grip import Outgoing
 from placet_runner.usecases.replica import Replica
 

@@ -10,6 +10,7 @@ from placet.kernel.journal import RunStarted, TrustGiven
 from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits
+from placet_runner.rules.families import heritage_of
 from placet_runner.usecases.grip import FIRST_WAIT, LONGEST_WAIT, Grip
 
 P = ParamSpec("P")
@@ -22,9 +23,16 @@ async def begin(agent: Agent, grip: Grip) -> None:
     """The first holder writes down what the run goes on with: prompt, tools, and what is trusted."""
     if grip.state.started is not None:
         return
-    tools = {name: facts.schema_digest for name, facts in agent.facts.items()}
+    tools = {name: tool.facts.schema_digest for name, tool in agent.toolbox.items()}
     trusted = await _trusted_before(agent, grip)
-    grip.note(RunStarted(instructions=agent.instructions, tools=tools))
+    grip.note(
+        RunStarted(
+            instructions=agent.instructions,
+            tools=tools,
+            stage=agent.first_stage,
+            heritage=heritage_of(grip.image.document),
+        )
+    )
     for entry in trusted:
         grip.note(entry)
     grip.event(EventType.RUN_STARTED)
@@ -46,7 +54,7 @@ async def _trusted_before(agent: Agent, grip: Grip) -> list[TrustGiven]:
     if not agent.policy.trusts or document["initiator"] is None:
         return []
     known = await _patiently(grip, agents.trusted, *who)
-    now = {same_tool(name): facts.schema_digest for name, facts in agent.facts.items()}
+    now = {same_tool(name): tool.facts.schema_digest for name, tool in agent.toolbox.items()}
     for tool, digest in known.items():
         if now.get(tool, digest) != digest:
             await _patiently(grip, agents.end_trust, *who, tool, digest)

@@ -5,19 +5,23 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from placet.agents.builtins import BUILTINS, builtin
+from placet.agents.delegating import delegate_to
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.interventions import Classifier, HumanInTheLoop
 from placet.agents.models import Model, ToolSchema
 from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
+from placet.agents.situation import Situation
 from placet.agents.tool import Tool
 from placet.agents.workspace import Workspace
+from placet.domain.heritage import Heritage, UnattendedApproval
 from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
+from placet.domain.stage import Stage
 from placet.errors import DefinitionError
 from placet.gate import Policy
 from placet.gate.names import NAME, look_alikes, same_tool
@@ -26,22 +30,32 @@ from placet.kernel.decide import ToolFacts
 if TYPE_CHECKING:
     from placet.agents.inprocess import RunResult
 
-MIN_EXPIRY = timedelta(seconds=60)
-MAX_EXPIRY = timedelta(days=30)
+MIN_EXPIRY, MAX_EXPIRY = 60, 2_592_000
+OnExpiry = Literal["deny", "stop"]
+_SITUATIONS = 256
+"""How many are remembered: a definition has a few, unless it runs below many others."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanInput:
-    """Who may answer besides the initiator, and for how long a question stands."""
+    """Who may answer besides the initiator, for how long a question stands, and what follows then."""
 
-    expires_in_seconds: int = 604_800
+    expires_in_seconds: int | None = None
+    """7 days unless the operator says otherwise."""
     approvers: tuple[str, ...] = ()
+    on_expiry: OnExpiry = "deny"
+    """`stop` ends the run where nobody answers; `deny` tells the model that nobody did."""
 
     def __post_init__(self) -> None:
-        span = timedelta(seconds=self.expires_in_seconds)
-        if isinstance(self.expires_in_seconds, bool) or not MIN_EXPIRY <= span <= MAX_EXPIRY:
+        seconds: Any = self.expires_in_seconds
+        fits = isinstance(seconds, int) and not isinstance(seconds, bool)
+        if seconds is not None and not (fits and MIN_EXPIRY <= seconds <= MAX_EXPIRY):
             raise DefinitionError(
-                f"human_input.expires_in_seconds is {self.expires_in_seconds}; use 60 to 2592000 (30 days)"
+                f"human_input.expires_in_seconds is {seconds!r}; use 60 to 2592000 (30 days)"
+            )
+        if self.on_expiry not in ("deny", "stop"):
+            raise DefinitionError(
+                f"human_input.on_expiry is {self.on_expiry!r}; use one of deny, stop"
             )
 
 
@@ -70,6 +84,7 @@ class Agent:
         taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
+        delegates: definitions that the builtin `delegate` may start, as agents or by name.
 
     Raises:
         DefinitionError: two tools of one name, an unknown builtin, tier, model or policy word, or a
@@ -95,6 +110,8 @@ class Agent:
     edits: bool = False
     taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stages: Sequence[Stage] = ()
+    delegates: Sequence["Agent | str"] = ()
     operator: Operator = field(default_factory=Operator, kw_only=True)
     """What the operator says; a runner sets it for every agent that it loads."""
     trusted: dict[str | None, dict[str, str]] = field(
@@ -102,6 +119,7 @@ class Agent:
     )
     """What each user's runs in this process trust: tools, each with the digest of its schema then."""
     workspace: Workspace = field(init=False, repr=False)
+    _situations: dict[Any, Situation] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if (
@@ -133,6 +151,7 @@ class Agent:
         """Use this folder and these settings of the shell from now on; for whoever runs the agent."""
         self.workspace = workspace
         self.__dict__.pop("toolbox", None)  # its tools were made for the workspace of before
+        self._situations.clear()
 
     @cached_property
     def toolbox(self) -> Mapping[str, Tool]:
@@ -142,7 +161,9 @@ class Agent:
             raise DefinitionError(
                 f"agent {self.name}: no builtin {unknown[0]!r}, only {', '.join(BUILTINS)}"
             )
-        built = (builtin(name, self.workspace) for name in self.builtins)
+        built = [builtin(name, self.workspace) for name in self.builtins]
+        if self.delegates:
+            built.append(delegate_to([_name_of(each) for each in self.delegates]))
         return _by_name(self.name, [*self.tools, *built])
 
     @cached_property
@@ -150,18 +171,27 @@ class Agent:
         """The model itself; a provider's library is imported at its first use."""
         return resolve_model(self.model)
 
-    @cached_property
-    def facts(self) -> Mapping[str, ToolFacts]:
-        """What the kernel needs to know of each tool."""
-        denied = {name: self.policy.denied_by(same_tool(name)) for name in self.toolbox}
-        return {
-            name: replace(tool.facts, denied_by=denied[name]) for name, tool in self.toolbox.items()
-        }
+    def situation(self, stage: str, heritage: Heritage) -> Situation:
+        """This definition as a run has it in a stage, with somebody there or not, below other runs."""
+        key = (stage, heritage.unattended, heritage.bounds)
+        found = self._situations.get(key)
+        if found is None:
+            if len(self._situations) >= _SITUATIONS:
+                self._situations.clear()
+            declared = next((each for each in self.stages if each.name == stage), Stage(name=stage))
+            found = self._situations[key] = Situation(self, declared, heritage)
+        return found
 
-    @cached_property
-    def schemas(self) -> tuple[ToolSchema, ...]:
-        """The tools as the model sees them."""
-        return tuple(ToolSchema(t.name, t.description, t.schema) for t in self.toolbox.values())
+    @property
+    def first_stage(self) -> str:
+        """Where a run begins."""
+        return self.stages[0].name if self.stages else "main"
+
+    @property
+    def patience(self) -> timedelta | None:
+        """How long a question stands; None: until it is answered."""
+        own, most = self.human_input.expires_in_seconds, self.operator.patience
+        return timedelta(seconds=own) if own is not None else most
 
     @cached_property
     def policy(self) -> Policy:
@@ -201,11 +231,14 @@ class Agent:
         approval_handler: Approver | None = None,
         interaction_handler: InteractionHandler | None = None,
         user: str | None = None,
+        unattended: UnattendedApproval | None = None,
     ) -> "RunResult":
         """Run in this process: people are asked in place, by the handlers.
 
         Without an approval handler calls that need a person are denied; without an interaction
         handler other questions are cancelled. What a handler raises ends the run and no tool runs.
+        `unattended` says that nobody is there, and what becomes of calls that would ask; for child
+        runs too.
         """
         from placet.agents.inprocess import run_in_process  # noqa: PLC0415 - it imports this module
 
@@ -215,7 +248,21 @@ class Agent:
             approver=self.approval_handler if approval_handler is None else approval_handler,
             asker=self.interaction_handler if interaction_handler is None else interaction_handler,
             user=user,
+            unattended=unattended,
         )
+
+    def delegate_named(self, name: str) -> "Agent":
+        """The definition that a task is for. Raises DefinitionError where only its name was given."""
+        for each in self.delegates:
+            if isinstance(each, Agent) and each.name == name:
+                return each
+        raise DefinitionError(
+            f"agent {self.name}: delegates names {name!r}; in this process give the agent itself"
+        )
+
+
+def _name_of(definition: "Agent | str") -> str:
+    return definition.name if isinstance(definition, Agent) else definition
 
 
 def _by_name(agent: str, tools: Iterable[Tool]) -> Mapping[str, Tool]:

@@ -1,13 +1,17 @@
 """One model call: the conversation goes out, a reply with ids of our own comes back."""
 
+from collections.abc import Mapping
+
 import orjson
 
 from placet.agents.agent import Agent
 from placet.agents.authored import ours_to_pass_on, said
-from placet.agents.models import Conversation
+from placet.agents.models import Conversation, Model
+from placet.agents.situation import situation
 from placet.domain.digest import check_storable
 from placet.errors import Invalid, ModelError
 from placet.kernel.journal import ModelReplied
+from placet.kernel.staging import Region
 from placet.kernel.state import State
 from placet.kernel.turns import ModelReply
 
@@ -19,9 +23,11 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
 
     Providers repeat or leave out call ids, so each call gets one of ours, unique in its run.
     """
+    here = situation(agent, state)
     instructions = state.started.instructions if state.started else agent.instructions
-    conversation = Conversation(instructions, tuple(state.turns), agent.schemas)
-    reply = await _reply(agent, conversation)
+    said = _instructions(instructions, here.stage.instructions, state.regions)
+    conversation = Conversation(said, tuple(state.turns), here.schemas)
+    reply = await _reply(here.model, conversation)
     step = state.steps + 1
     ids = {call.id: f"call_{step}_{n}" for n, call in enumerate(reply.calls, 1)}
     calls = tuple(
@@ -45,11 +51,20 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
     return ModelReplied(reply=kept)
 
 
-async def _reply(agent: Agent, conversation: Conversation) -> ModelReply:
+def _instructions(agent: str, stage: str, regions: Mapping[str, Region]) -> str:
+    """What the model is told first: the agent's words, the stage's, and the pinned regions."""
+    pinned = [
+        f"# {name}{' (as the user edited it)' if region.edited else ''}\n\n{region.text}"
+        for name, region in regions.items()
+    ]
+    return "\n\n".join(part for part in (agent, stage, *pinned) if part)
+
+
+async def _reply(model: Model, conversation: Conversation) -> ModelReply:
     """What the model says; whatever else it raises or returns is the model's failure, not ours."""
-    name = agent.resolved_model.name
+    name = model.name
     try:
-        reply = await agent.resolved_model.reply(conversation)
+        reply = await model.reply(conversation)
     except ModelError:
         raise
     except BaseException as error:

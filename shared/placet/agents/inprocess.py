@@ -1,19 +1,22 @@
 """The in-process runtime: the same kernel, people asked in place, nothing kept."""
 
 import asyncio
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
+from placet.agents.delegating import births, delegated
 from placet.agents.executor import context_for, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler, decide_with
 from placet.agents.interventions import ask_in_place
 from placet.agents.judging import follow_up, judge_call
+from placet.agents.situation import next_move
 from placet.clock import Clock, SystemClock
 from placet.domain.answer import Action, reduce
+from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
 from placet.domain.interaction import (
     ApprovalDecision,
     ApprovalRequest,
@@ -23,16 +26,31 @@ from placet.domain.interaction import (
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
-from placet.errors import Invalid, ModelError
+from placet.domain.run import Message
+from placet.errors import Invalid, ModelError, ToolError
 from placet.gate import Decision
 from placet.ids import new_id
-from placet.kernel.asking import Asker, approval, opened, own_ask
-from placet.kernel.call import CallState
-from placet.kernel.decide import Act, CallModel, Ended, Fail, Finish, Judge, Wait, decide
-from placet.kernel.journal import (
+from placet.kernel import (
+    Act,
+    CallModel,
+    Cancel,
+    Ended,
     Entry,
+    Fail,
+    Finish,
+    Judge,
+    Present,
+    Record,
+    Wait,
+)
+from placet.kernel.asking import Asker, approval, at_point, opened, own_ask, presented
+from placet.kernel.call import CallState
+from placet.kernel.closing import closed_as
+from placet.kernel.journal import (
+    ChildEnded,
     InputResolved,
     MessageReceived,
+    RunCancelled,
     RunCompleted,
     RunFailed,
     RunStarted,
@@ -41,6 +59,7 @@ from placet.kernel.journal import (
     TrustGiven,
 )
 from placet.kernel.state import State
+from placet.kernel.turns import CallOutcome
 
 
 @dataclass(slots=True)
@@ -49,7 +68,7 @@ class RunResult:
 
     id: str
     status: str = "running"
-    """`completed` or `failed`."""
+    """`completed`, `failed` or `cancelled`."""
     text: str = ""
     error: str | None = None
     journal: list[Entry] = field(default_factory=list)
@@ -71,8 +90,14 @@ class _Run:
         if isinstance(entry, TrustGiven):
             self.agent.trusted.setdefault(entry.person, {})[entry.tool] = entry.schema_digest
 
-    def begin(self, message: MessageReceived) -> None:
-        self.note(RunStarted(instructions=self.agent.instructions))
+    def begin(self, message: MessageReceived, heritage: Heritage) -> None:
+        self.note(
+            RunStarted(
+                instructions=self.agent.instructions,
+                stage=self.agent.first_stage,
+                heritage=heritage,
+            )
+        )
         if self.agent.policy.trusts:
             for tool, digest in dict(self.agent.trusted.get(message.sender, {})).items():
                 self.note(TrustGiven(tool=tool, schema_digest=digest, person=message.sender))
@@ -80,15 +105,23 @@ class _Run:
 
     async def go(self) -> None:
         while True:
-            match decide(self.state, self.agent.facts, max_steps=self.agent.max_steps):
+            match next_move(self.agent, self.state):
                 case Judge(calls):
                     for call in calls:
                         for entry in await judge_call(self.agent, call, self.state):
                             self.note(entry)
                 case Act() as act:
                     await self.act(act)
+                case Record(entries):
+                    for entry in entries:
+                        self.note(entry)
+                case Present() as present:
+                    await self.present(present)
                 case CallModel():
                     await self.model()
+                case Cancel(by):
+                    self.note(RunCancelled(by=by))
+                    self.result.status = "cancelled"
                 case Finish(text):
                     self.note(RunCompleted(text=text))
                     self.result.status, self.result.text = "completed", text
@@ -115,13 +148,40 @@ class _Run:
         for entry in drifted:
             self.note(entry)
         if not act.ask and not drifted:
+            for call in act.delegate:
+                await self.delegate(call)
             for call in act.start:
                 key = self.asker.key(call.call.id)
                 self.note(ToolStarted(call_id=call.call.id, key=key, attempt=call.attempt + 1))
             await asyncio.gather(*(self.run_call(call) for call in act.start))
 
+    async def present(self, present: Present) -> None:
+        request = at_point(self.asking, self.state.stage, present, self.clock.now())
+        for entry in presented(request, present, self.state):
+            self.note(entry)
+        resolution = self.resolution(request, await self.answer(request))
+        self.note(InputResolved(input_id=request.id, resolution=resolution))
+
+    async def delegate(self, call: CallState) -> None:
+        """Child runs do the call, one after the other: here people are asked in place."""
+        try:
+            entry = delegated(self.asking, call)
+        except ToolError as error:
+            self.note(ToolFinished(result=closed_as(call, CallOutcome.ERROR, str(error))))
+            return
+        self.note(entry)
+        for birth in births(self.agent, self.asking, self.state, entry):
+            definition = self.agent.delegate_named(birth.agent)
+            child = await _child(self, definition, birth)
+            self.note(ChildEnded(call_id=call.call.id, end=child))
+
+    @property
+    def asking(self) -> Asker:
+        """The run as it asks, in the stage where it is."""
+        return replace(self.asker, stage=self.state.stage.name)
+
     async def approve(self, call: CallState) -> None:
-        request = approval(self.asker, call, self.clock.now())
+        request = approval(self.asking, call, self.clock.now())
         seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
         self.note(opened(request, call, seen))
         outcome = await self.decision(request)
@@ -145,9 +205,9 @@ class _Run:
 
     async def run_call(self, call: CallState) -> None:
         tool = self.agent.toolbox[call.call.tool]
-        match await execute(tool, call, context_for(self.asker, call)):
+        match await execute(tool, call, context_for(self.asking, call)):
             case Asked() as asked:
-                request = own_ask(self.asker, call, asked.draft, self.clock.now())
+                request = own_ask(self.asking, call, asked.draft, self.clock.now())
                 self.note(opened(request, call))
                 outcome = await self.answer(request)
                 self.note(
@@ -188,28 +248,78 @@ async def run_in_process(
     asker: InteractionHandler | None,
     user: str | None = None,
     clock: Clock | None = None,
+    unattended: UnattendedApproval | None = None,
 ) -> RunResult:
     """Run one agent to its end in this process. See `Agent.run`."""
     run_id = new_id("run")
+    birth = Birth(
+        agent=agent.name,
+        agent_id=agent.name,
+        messages=(Message(id=new_id("msg"), text=message, sender=user),),
+        initiator=user,
+        path=(agent.name,),
+        heritage=Heritage(unattended=unattended),
+    )
+    run = _born(agent, run_id, birth, approver, asker, clock or SystemClock())
+    await run.go()
+    return run.result
+
+
+def _born(
+    agent: Agent,
+    run_id: str,
+    birth: Birth,
+    approver: Approver | None,
+    asker: InteractionHandler | None,
+    clock: Clock,
+) -> _Run:
+    message = birth.messages[0]
     run = _Run(
         agent=agent,
         asker=Asker(
-            agent_id=agent.name,
+            agent_id=birth.agent_id,
             agent=agent.name,
             run_id=run_id,
-            initiator=user,
+            root_run_id=birth.root_run_id,
+            root_agent_id=birth.root_agent_id,
+            path=birth.path,
+            initiator=birth.initiator,
             approvers=agent.human_input.approvers,
-            user_message=message,
-            expires_in=timedelta(seconds=agent.human_input.expires_in_seconds),
+            user_message=message.text,
+            expires_in=agent.patience,
             accepts=agent.accepts,
             trusts=agent.policy.trusts,
             editable=agent.editable_schemas,
         ),
         approver=approver,
         questions=asker,
-        clock=clock or SystemClock(),
+        clock=clock,
         result=RunResult(id=run_id),
     )
-    run.begin(MessageReceived(id=new_id("msg"), text=message, sender=user))
+    run.begin(
+        MessageReceived(id=message.id, text=message.text, sender=message.sender), birth.heritage
+    )
+    return run
+
+
+async def _child(parent: _Run, definition: Agent, birth: Birth) -> ChildEnd:
+    """Run a child to its end; what goes wrong in it is told, like any other end."""
+    run_id = birth.agent_id.replace("agt_", "run_", 1)
+    run = _born(
+        definition,
+        run_id,
+        birth,
+        parent.approver if definition.approval_handler is None else definition.approval_handler,
+        parent.questions
+        if definition.interaction_handler is None
+        else definition.interaction_handler,
+        parent.clock,
+    )
     await run.go()
-    return run.result
+    ended: Any = run.result.status
+    return ChildEnd(
+        run_id=run_id,
+        status=ended,
+        text=run.result.text or run.result.error or "",
+        label=run.state.taint,
+    )

@@ -9,15 +9,15 @@ from placet.agents.agent import Agent
 from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.classifying import assess
 from placet.agents.interventions import read_response
+from placet.agents.situation import situation
 from placet.agents.tool import Tool
 from placet.domain.digest import call_digest, canonical
 from placet.domain.interaction import InputState, ToolCall
-from placet.domain.label import Label
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.domain.schema import field_errors
 from placet.errors import Invalid
-from placet.gate import Decision, Facts, Offer, Role, Standing, Verdict, gate, granted, offer
+from placet.gate import Decision, Facts, Offer, Role, Verdict, gate, granted, offer
 from placet.gate.names import same_tool
 from placet.kernel.call import CallState
 from placet.kernel.journal import (
@@ -43,9 +43,10 @@ async def judge_call(agent: Agent, call: CallState, state: State) -> list[Entry]
     Bad arguments go back to the model and are never put to a person. A classifier is asked at most
     once for a call, and only where nothing else decides it.
     """
-    tool = agent.toolbox.get(call.call.tool)
+    here = situation(agent, state)
+    tool = here.tools.get(call.call.tool)
     if tool is None:
-        return [_closed(call, CallOutcome.REFUSED, f"There is no tool {call.call.tool!r}.")]
+        return [_closed(call, CallOutcome.REFUSED, _not_offered(agent, call.call.tool))]
     try:
         canonical(call.call.args)
     except Invalid as error:
@@ -54,7 +55,7 @@ async def judge_call(agent: Agent, call: CallState, state: State) -> list[Entry]
     if errors:
         listed = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in errors[:20])
         return [_closed(call, CallOutcome.ERROR, f"The arguments do not fit: {listed}")]
-    facts = _facts(tool, call.call, state.taint)
+    facts = _facts(tool, call.call, state)
     if facts is None:
         return [
             _closed(
@@ -63,13 +64,13 @@ async def judge_call(agent: Agent, call: CallState, state: State) -> list[Entry]
                 f"{tool.name} computed a risk that is no tier; it did not run",
             )
         ]
-    verdict = gate(facts, agent.policy, state.standing)
+    verdict = gate(facts, here.policy, state.standing)
     if verdict is None:
-        found = await assess(agent.judge, agent.resolved_model, call.call)
+        found = await assess(agent.judge, here.model, call.call)
         if found.failed:
             _log.warning("classifier_failed", tool=tool.name, reason=found.reason)
         facts = facts.model_copy(update={"assessment": found})
-        verdict = gate(facts, agent.policy, state.standing)
+        verdict = gate(facts, here.policy, state.standing)
         assert verdict is not None  # noqa: S101 - it has been assessed
     judged = _judged(call, facts, verdict)
     return [judged, *_grant_of_an_edit(call, judged)]
@@ -94,7 +95,7 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
     yield from given
     if given:
         for waiting in list(state.calls.values()):
-            if judged := covered(agent, waiting, state.standing):
+            if judged := covered(agent, waiting, state):
                 yield judged
 
 
@@ -148,19 +149,19 @@ def _grant(call: CallState, resolution: Resolution) -> Iterator[GrantGiven]:
         yield GrantGiven(grant=grant)
 
 
-def covered(agent: Agent, call: CallState, standing: Standing) -> CallJudged | None:
+def covered(agent: Agent, call: CallState, state: State) -> CallJudged | None:
     """A second verdict on a call that waits, if what is granted by now lets it run."""
     asks = call.verdict is not None and call.verdict.decision is Decision.ASK
     settled = call.result is not None or (call.approval and call.approval.resolution)
     if not asks or settled or call.facts is None:
         return None
-    verdict = gate(call.facts, agent.policy, standing)
+    verdict = gate(call.facts, situation(agent, state).policy, state.standing)
     if verdict is None or verdict.decision is not Decision.ALLOW:
         return None
     return _judged(call, call.facts, verdict)
 
 
-def judged_anew(agent: Agent, call: CallState, standing: Standing) -> CallJudged | None:
+def judged_anew(agent: Agent, call: CallState, state: State) -> CallJudged | None:
     """The verdict on a call about to start that nobody approved, if it does not allow it any more.
 
     The policy may be stricter by now, or a grant gone.
@@ -168,7 +169,7 @@ def judged_anew(agent: Agent, call: CallState, standing: Standing) -> CallJudged
     allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
     if not allowed or call.approval is not None or call.facts is None or call.result is not None:
         return None
-    verdict = gate(call.facts, agent.policy, standing)
+    verdict = gate(call.facts, situation(agent, state).policy, state.standing)
     if verdict is None or verdict.decision is Decision.ALLOW:
         return None
     return _judged(call, call.facts, verdict)
@@ -184,7 +185,14 @@ def _judged(call: CallState, facts: Facts, verdict: Verdict) -> CallJudged:
     )
 
 
-def _facts(tool: Tool, call: ToolCall, taint: Label) -> Facts | None:
+def _not_offered(agent: Agent, tool: str) -> str:
+    """Why a call of a tool is refused that the model was not offered."""
+    if tool in agent.toolbox:
+        return f"The tool {tool!r} is not offered here."
+    return f"There is no tool {tool!r}."
+
+
+def _facts(tool: Tool, call: ToolCall, state: State) -> Facts | None:
     """What the tool says about this call; None for a tier that does not exist.
 
     A tool's own tier beats the static one; a condition that raises asks. The author's functions get
@@ -219,7 +227,8 @@ def _facts(tool: Tool, call: ToolCall, taint: Label) -> Facts | None:
         schema_digest=tool.facts.schema_digest,
         outbound=tool.sends,
         clearance=tool.clearance,
-        taint=taint,
+        stage=state.stage.name,
+        taint=state.taint,
     )
 
 

@@ -3,11 +3,12 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from placet.agents.workspace.folder import ShellSettings
 from placet.domain.risk import ToolRisk
@@ -26,6 +27,7 @@ _ORDER = (
     SourcePolicy.ALWAYS,
 )
 """From the loosest to the strictest."""
+WEEK = timedelta(days=7)
 
 
 class _Table(BaseModel):
@@ -53,6 +55,15 @@ class Limits(_Table):
 
     always_ask: list[str] = []
     approval_required_risk: str | None = None
+    interaction_timeout_secs: int | None = Field(default=None, ge=0, le=2_592_000)
+    """How long a question stands whose definition does not say; 0: until it is answered."""
+
+
+class UnattendedTable(_Table):
+    """`[unattended]`: runs that nobody watches."""
+
+    allow: bool = False
+    """Whether a run may let what would ask go on (`--yolo`)."""
 
 
 class SourceTable(_Table):
@@ -97,6 +108,7 @@ class Tables(_Table):
     sources: dict[str, SourceTable] = {}
     shell: ShellTable = ShellTable()
     taint: TaintTable = TaintTable()
+    unattended: UnattendedTable = UnattendedTable()
 
 
 @dataclass(frozen=True)
@@ -116,6 +128,14 @@ class Operator:
             ToolRisk(tier) if tier is not None else None,
             frozenset(same_tool(name) for name in limits.always_ask),
         )
+
+    @property
+    def patience(self) -> timedelta | None:
+        """How long a question stands whose definition does not say; None: until it is answered."""
+        seconds = self.tables.limits.interaction_timeout_secs
+        if seconds is None:
+            return WEEK
+        return timedelta(seconds=seconds) if seconds else None
 
     @property
     def shell(self) -> ShellSettings:
@@ -213,6 +233,7 @@ _TABLES: Mapping[Any, type[_Table]] = {
     "sources": SourceTable,
     "shell": ShellTable,
     "taint": TaintTable,
+    "unattended": UnattendedTable,
 }
 
 

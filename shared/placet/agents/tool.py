@@ -82,7 +82,8 @@ class Tool:
     def facts(self) -> ToolFacts:
         """What the kernel needs to know."""
         digest = digest_of({"schema": self.schema, "description": self.description})
-        return ToolFacts(digest, retry=self.retry, label=self.label)
+        delegates = self.role is Role.DELEGATES
+        return ToolFacts(digest, retry=self.retry, label=self.label, delegates=delegates)
 
     @property
     def sends(self) -> bool:

@@ -112,7 +112,7 @@ TOPOLOGY = Topology(
         # First what the others' dead letters need.
         Queue(DEAD, DEAD, ("#",), delivery_limit=NEVER, dead_letter=False),
         Queue(PROBE, PROBE, (PROBE,), max_length=1, dead_letter=False, overflow="drop-head"),
-        Queue("placet.runner.runs", "placet.runs", ("start", "wake", "message", "abort")),
+        Queue("placet.runner.runs", "placet.runs", ("start", "wake", "message", "abort", "child")),
         Queue("placet.runner.resolutions", "placet.resolutions", ("resolution",)),
         Queue("placet.broker.requests", "placet.requests", REQUEST_KEYS),
         Queue("placet.broker.answers", "placet.answers", ("answer",)),

@@ -1,5 +1,6 @@
 """What a person submits, reduced to its outcome by one function for every surface."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -162,13 +163,22 @@ def _form(schema: dict[str, Any], content: Any) -> dict[str, Any]:
 def _review(request: ReviewRequest, content: Any) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("outcome") not in request.outcomes:
         raise unfit(f"one of {', '.join(request.outcomes)}", "/outcome")
-    allowed = {"outcome", "result"} if content["outcome"] == "happened" else {"outcome"}
+    allowed = {"outcome"} | _REVIEW_FIELDS.get(content["outcome"], set())
     if set(content) - allowed:
         raise unfit(
             f"only {' and '.join(sorted(allowed))} here",
             *(f"/{k}" for k in sorted(set(content) - allowed)),
         )
+    if "args" in content:
+        if not isinstance(content["args"], dict):
+            raise unfit("an object with the arguments", "/args")
+        if errors := field_errors(request.args_schema or {}, content["args"]):
+            listed = [FieldError(f"/args{e.pointer}", e.detail) for e in errors]
+            raise Invalid("the arguments do not fit", listed)
     return content
+
+
+_REVIEW_FIELDS: Mapping[str, set[str]] = {"happened": {"result"}, "accept": {"args"}}
 
 
 def _text(content: Any, what: str) -> str:

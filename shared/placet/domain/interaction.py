@@ -91,11 +91,13 @@ class Request(Value):
     agent_id: WireId = ""
     run_id: WireId = ""
     root_run_id: WireId = ""
+    root_agent_id: WireId = Field(default="", exclude_if=operator.not_)
+    """The agent whose list shows this too: that of the root run, where a child run asks."""
     path: tuple[WireId, ...] = ()
     """Agent names from the root run to this one."""
     stage: WireId = "main"
     message: str = Field(default="", max_length=4000)
-    body: str | None = Field(default=None, max_length=65_536)
+    body: str | None = Field(default=None, max_length=524_288)
     """Markdown, shown below the question."""
     context: JsonObject = {}
     """`user_message`, `reason`, `initiator` and what the asker adds."""
@@ -280,7 +282,7 @@ class EditTextRequest(Request):
 
     family: Literal["question"] = "question"
     kind: Literal[Kind.EDIT_TEXT] = Kind.EDIT_TEXT
-    text: str = Field(max_length=500_000)
+    text: str = Field(max_length=524_288)
 
     def asked(self) -> Any:
         """Kind, message and the text."""
@@ -298,13 +300,19 @@ class ReviewRequest(Request):
         "rerun",
         "fail",
     )
+    difference: str | None = Field(default=None, exclude_if=lambda text: text is None)
+    """What of the tool changed, as a unified diff of its description and schema."""
+    args_schema: JsonObject | None = Field(default=None, exclude_if=lambda schema: schema is None)
+    """What the arguments must satisfy that an `accept` may bring along."""
 
     def asked(self) -> Any:
-        """Kind, message and the call."""
+        """Kind, message, the call, and the difference where there is one."""
+        changed = {} if self.difference is None else {"difference": self.difference}
         return {
             "kind": self.kind,
             "message": self.message,
             "call": self.call.model_dump(mode="json"),
+            **changed,
         }
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from placet.domain.base import DEFAULT_NAMESPACE, Value
 from placet.domain.resolution import Input
@@ -50,7 +50,16 @@ class Message(Value):
     text: str
     sender: str | None = None
     mode: str = "supersede"
-    """`supersede` closes what waits; `queue` keeps it and is read later."""
+    """`supersede` closes what waits; `queue` keeps it and is read later; `hush` closes what waits and
+    says nothing: a message to the root run, as a child run hears of it."""
+
+
+class PassedPoint(Value):
+    """A point that a run passed although nobody approved it."""
+
+    stage: str
+    point: str
+    how: Literal["auto_approved", "proceeded_unanswered", "exhausted"]
 
 
 class Run(Value):
@@ -75,6 +84,14 @@ class Run(Value):
     """Model calls made so far."""
     created_at: datetime
     updated_at: datetime | None = None
+    unattended: str | None = None
+    """What becomes of calls that would ask while nobody is there; None while somebody is."""
+    parent_run_id: str | None = None
+    path: tuple[str, ...] = ()
+    """Agent names from the root run to this one."""
+    stage: str = "main"
+    passed: tuple[PassedPoint, ...] = ()
+    """Points that it passed although nobody approved them."""
     undelivered: tuple[Message, ...] = ()
     journal: tuple[dict[str, Any], ...] | None = None
     """Every finished step, where it was asked for."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from placet.domain.heritage import Bound
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
 from placet.gate.names import same_tool
@@ -51,6 +52,12 @@ class Layer:
     tools: Mapping[str, Decision] = field(default_factory=dict)
     threshold: ToolRisk | None = None
     always_ask: frozenset[str] = frozenset()
+
+    @classmethod
+    def above(cls, bound: Bound) -> "Layer":
+        """What a run above this one says."""
+        denied = dict.fromkeys(bound.denies, Decision.DENY)
+        return cls(denied, bound.threshold, frozenset(bound.always_ask))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,19 @@ class Policy:
         """Whether a tier is at or above a threshold that the operator or an ancestor set."""
         bounds = [layer.threshold for layer in (self.operator, *self.ancestors)]
         return any(risk.reaches(bound) for bound in bounds if bound is not None)
+
+    @property
+    def bound(self) -> Bound:
+        """What holds for every run below: denies, rules that ask each time, and the threshold."""
+        own = (self.operator, self.agent, self.stage)
+        negated = self.allowed.negated if self.allowed is not None else frozenset()
+        return Bound(
+            denies=tuple(
+                sorted(n for each in own for n, word in each.tools.items() if word is Decision.DENY)
+            ),
+            always_ask=tuple(sorted(negated.union(*(each.always_ask for each in own)))),
+            threshold=self.threshold,
+        )
 
     def speaks_of(self, tool: str) -> bool:
         """Whether a permission or an always-ask rule names a tool."""

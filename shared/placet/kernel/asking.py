@@ -10,6 +10,11 @@ from placet.domain.interaction import (
     Accepts,
     ApprovalRequest,
     Audience,
+    ConfirmRequest,
+    EditTextRequest,
+    FreeTextRequest,
+    InteractionRequest,
+    MultipleChoiceRequest,
     Request,
     ReviewRequest,
 )
@@ -17,7 +22,9 @@ from placet.domain.showing import question
 from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.call import CallState
-from placet.kernel.journal import InputOpened
+from placet.kernel.journal import Entry, InputOpened, RegionReplaced
+from placet.kernel.staging import Present, Staging
+from placet.kernel.state import State
 
 R = TypeVar("R", bound=Request)
 
@@ -33,6 +40,8 @@ class Asker:
     namespace: str = DEFAULT_NAMESPACE
     path: tuple[str, ...] = ()
     initiator: str | None = None
+    root_agent_id: str = ""
+    stage: str = "main"
     approvers: tuple[str, ...] = ()
     user_message: str = ""
     expires_in: timedelta | None = None
@@ -48,22 +57,27 @@ class Asker:
         return derived_id("key", self.namespace, self.run_id, call_id)
 
     def fields(self, call: CallState, what: str, now: datetime) -> dict[str, Any]:
-        """What every request of this run carries; `what` tells the questions of one call apart."""
-        context = {"user_message": self.user_message, "initiator": self.initiator}
-        if call.verdict:
-            context["reason"] = call.verdict.reason.sentence
+        """What every request for a call carries; `what` tells the questions of one call apart."""
+        reason = {"reason": call.verdict.reason.sentence} if call.verdict else {}
+        own = self.common((call.call.id, what), now, **reason)
+        return own | {"idempotency_key": self.key(call.call.id)}
+
+    def common(self, parts: tuple[str, ...], now: datetime, **context: Any) -> dict[str, Any]:
+        """What every request of this run carries; `parts` tell its questions apart."""
+        said = {"user_message": self.user_message, "initiator": self.initiator}
         return {
-            "id": derived_id("inp", self.namespace, self.run_id, call.call.id, what),
+            "id": derived_id("inp", self.namespace, self.run_id, *parts),
             "namespace": self.namespace,
             "agent_id": self.agent_id,
             "run_id": self.run_id,
             "root_run_id": self.root_run_id or self.run_id,
+            "root_agent_id": self.root_agent_id,
             "path": self.path or (self.agent,),
-            "context": context,
+            "stage": self.stage,
+            "context": said | context,
             "audience": Audience(initiator=self.initiator, approvers=self.approvers),
             "requested_at": now,
             "expires_at": now + self.expires_in if self.expires_in else None,
-            "idempotency_key": self.key(call.call.id),
         }
 
 
@@ -106,13 +120,84 @@ def review(asker: Asker, call: CallState, now: datetime) -> ReviewRequest:
     ).with_digest()
 
 
+def change(
+    asker: Asker, call: CallState, schema: JsonObject, difference: str, now: datetime
+) -> ReviewRequest:
+    """Should this call go on with its tool as it is now?"""
+    return ReviewRequest(
+        call=call.call,
+        outcomes=("accept", "fail"),
+        difference=difference,
+        args_schema=schema,
+        message=(
+            f"{call.call.tool} was deployed with another schema after the model wanted this call. Accept "
+            "the call as it is, or with other arguments, or end the run. What was approved before does "
+            "not count any more."
+        ),
+        **asker.fields(call, f"changed:{difference_id(difference)}", now),
+    ).with_digest()
+
+
+def difference_id(difference: str) -> str:
+    """A short name for one difference, so that each asks once."""
+    return derived_id("diff", difference)[5:21]
+
+
+def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) -> InteractionRequest:
+    """The question that an interaction point puts: the same id for the same presentation of it."""
+    point, number = present.point, staging.shown.get(present.point.name, 0)
+    rounds = staging.rounds.get(point.name, 0)
+    fields = asker.common(
+        ("point", staging.name, point.name, str(number)), now, point=point.name, round=rounds
+    )
+    fields["message"] = point.prompt
+    if present.editing:
+        return EditTextRequest(text=staging.text, **fields).with_digest()
+    fields["body"] = staging.text or None
+    match point.style:
+        case "free_text":
+            return FreeTextRequest(required=point.required, **fields).with_digest()
+        case "multiple_choice":
+            return MultipleChoiceRequest(options=point.options, **fields).with_digest()
+        case "confirm":
+            return ConfirmRequest(**fields).with_digest()
+
+
+def presented(request: Request, present: Present, state: State) -> list[Entry]:
+    """The journal's entries for a point that asks: its region holds the text that it is about."""
+    staging, region = state.stage, present.point.document_region
+    entries: list[Entry] = [
+        InputOpened(
+            input_id=request.id,
+            point=present.point.name,
+            editing=present.editing,
+            kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
+            digest=request.digest,
+            message=request.message,
+        )
+    ]
+    if region and staging.text and not present.editing:
+        replaced = RegionReplaced(
+            region=region, text=staging.text, edited=staging.edited, label=state.taint
+        )
+        entries.insert(0, replaced)
+    return entries
+
+
 def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     """A tool's own question, drafted by its context, as a request of this run."""
     fields = asker.fields(call, f"ask:{len(call.asks)}", now)
     return draft.model_copy(update=fields).with_digest()
 
 
-def opened(request: Request, call: CallState, fingerprint: str | None = None) -> InputOpened:
+def opened(
+    request: Request,
+    call: CallState,
+    fingerprint: str | None = None,
+    *,
+    changed_to: str = "",
+    stops: bool = False,
+) -> InputOpened:
     """The journal's entry for a question that is put in the same write."""
     number: int | None = len(call.asks)
     if isinstance(request, ApprovalRequest):
@@ -120,6 +205,8 @@ def opened(request: Request, call: CallState, fingerprint: str | None = None) ->
     elif isinstance(request, ReviewRequest):
         number = call.attempt
     return InputOpened(
+        changed_to=changed_to,
+        stops=stops,
         input_id=request.id,
         call_id=call.call.id,
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one

@@ -8,7 +8,8 @@ from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.gate import Decision, Facts, Level, Verdict
-from placet.kernel.journal import ResourceDrifted
+from placet.domain.heritage import ChildEnd
+from placet.kernel.journal import Delegation, ResourceDrifted, ToolChanged
 from placet.kernel.turns import CallResult
 
 
@@ -29,6 +30,10 @@ class Ask:
     """Under what it was asked."""
     judged: bool | None = None
     """What the agent's own evaluator made of the answer, where it has one."""
+    changed_to: str = ""
+    """A review of a changed tool: the digest of its schema when it was asked."""
+    stops: bool = False
+    """Whether the run stops if nobody answers."""
 
     @property
     def approved(self) -> bool:
@@ -56,8 +61,14 @@ class CallState:
     approval: Ask | None = None
     review: Ask | None = None
     """The last review, if the call's outcome was ever in doubt."""
+    change: Ask | None = None
+    """The last review of its tool, if that was deployed with another schema meanwhile."""
     asks: list[Ask] = field(default_factory=list)
     """The tool's own asks, in order."""
+    children: tuple[Delegation, ...] = ()
+    """The runs that it delegated to, in the order of its tasks."""
+    ends: dict[str, ChildEnd] = field(default_factory=dict)
+    """How those ended that have, by their run."""
     drift: str = ""
     """What the person approved and what it is now, where that differs."""
     approvals: int = 0
@@ -100,11 +111,28 @@ class CallState:
         self.proposed = self.proposed or self.call
         self.call, self.verdict = self.call.model_copy(update={"args": args}), None
 
+    def accepted(self, entry: ToolChanged) -> None:
+        """A person took the call over to its tool as it is now: it is judged, and asked about, anew."""
+        if entry.args is not None:
+            self.proposed = self.proposed or self.call
+            self.call = self.call.model_copy(update={"args": entry.args})
+        self.schema_digest, self.verdict, self.approval = entry.now, None, None
+
+    @property
+    def questions(self) -> tuple[Ask, ...]:
+        """Every question that was put because of it, open or not."""
+        every = (self.approval, self.review, self.change, *self.asks)
+        return tuple(ask for ask in every if ask is not None)
+
     @property
     def open_ask(self) -> Ask | None:
         """The question it waits for."""
-        every = [self.approval, self.review, *self.asks]
-        return next((ask for ask in every if ask and ask.resolution is None), None)
+        return next((ask for ask in self.questions if ask.resolution is None), None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a person or for a child run."""
+        return self.open_ask is not None or len(self.ends) < len(self.children)
 
 
 def answered(outcome: Outcome | None) -> bool:

@@ -1,6 +1,7 @@
 """What the model is told of calls that did not run."""
 
 from placet.domain.interaction import InputState
+from placet.domain.label import highest
 from placet.gate import Level
 from placet.kernel.call import Ask, CallState
 from placet.kernel.turns import CallOutcome, CallResult
@@ -53,3 +54,16 @@ def superseded(call: CallState) -> CallResult:
 def closed_as(call: CallState, outcome: CallOutcome, content: object) -> CallResult:
     """The one result of a call."""
     return CallResult(call_id=call.call.id, tool=call.call.tool, outcome=outcome, content=content)
+
+
+def delegated(call: CallState) -> CallResult:
+    """The result of a call that child runs did: theirs, in the order of its tasks."""
+    ends = [call.ends[child.run_id] for child in call.children]
+    content = [
+        {"agent": child.agent, "status": end.status, "text": end.text}
+        for child, end in zip(call.children, ends, strict=True)
+    ]
+    failed = any(end.status != "completed" for end in ends)
+    outcome = CallOutcome.ERROR if failed else CallOutcome.OK
+    label = highest(*(end.label for end in ends))
+    return closed_as(call, outcome, content).model_copy(update={"label": label})

@@ -8,12 +8,16 @@ from placet.domain.digest import call_digest
 from placet.domain.interaction import InputState, ToolCall
 from placet.domain.label import Label
 from placet.domain.outcome import Outcome
+from placet.domain.stage import Stage
 from placet.gate import Decision
 from placet.kernel.call import Ask, CallState, answered
-from placet.kernel.closing import closed_as, not_answered, not_approved
+from placet.kernel.closing import closed_as, delegated, not_answered, not_approved
+from placet.kernel.journal import Entry, PointSettled, StageEntered
+from placet.kernel.points import Reading
 from placet.kernel.refusals import DeniedLoop
+from placet.kernel.staging import Present, at_points, following
 from placet.kernel.state import State
-from placet.kernel.turns import CallOutcome, CallResult, ModelTurn
+from placet.kernel.turns import CallOutcome, CallResult
 
 MAX_DRIFTS = 3
 """How often a call is asked about again because what it acts on changed."""
@@ -29,6 +33,8 @@ class ToolFacts:
     """The layer of the policy that denies it now, whatever was said before."""
     label: Label = Label.PUBLIC
     """Of what it returns."""
+    delegates: bool = False
+    """Whether its calls are done by other runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,17 @@ class Act:
     review: tuple[CallState, ...] = ()
     start: tuple[CallState, ...] = ()
     close: tuple[CallResult, ...] = ()
+    changed: tuple[CallState, ...] = ()
+    """Their tools have changed: put the difference to a person."""
+    delegate: tuple[CallState, ...] = ()
+    """Have these done by child runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """These facts follow from what is known: note them, and look again."""
+
+    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +91,27 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancel:
+    """A person ended the run at a point."""
+
+    by: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """It has ended already."""
 
 
-Next: TypeAlias = Judge | Act | CallModel | Wait | Finish | Fail | Ended
+Next: TypeAlias = (
+    Judge | Act | Record | Present | CallModel | Wait | Finish | Fail | Cancel | Ended
+)
 
 
 def decide(
     state: State,
     tools: Mapping[str, ToolFacts],
     *,
+    stages: Sequence[Stage] = (),
     running: Collection[str] = (),
     max_steps: int = 50,
 ) -> Next:
@@ -93,6 +120,7 @@ def decide(
     Args:
         state: the fold of the journal.
         tools: the tools that exist now, by name.
+        stages: the stages that the definition has now, in order.
         running: ids of the calls that this holder has started and not finished.
         max_steps: model calls allowed in one run.
     """
@@ -100,11 +128,10 @@ def decide(
         return Ended()
     if state.calls:
         return _calls(state, tools, running)
-    last = state.turns[-1] if state.turns else None
-    if last is None:
+    if not state.turns:
         return Wait()
-    if isinstance(last, ModelTurn):
-        return Finish(last.reply.text)
+    if state.stage.concluded or state.stage.asking:
+        return _concluded(state, stages)
     if state.steps >= max_steps:
         return Fail(
             "step_limit", f"the run made {state.steps} model calls, the limit of its definition"
@@ -112,33 +139,61 @@ def decide(
     return CallModel()
 
 
+def _concluded(state: State, stages: Sequence[Stage]) -> Next:
+    """The model has answered without a call: the points of the stage, the next stage, or the end."""
+    staging, unattended = state.stage, state.heritage.unattended is not None
+    if ended := staging.ended:
+        return _ended_at(ended)
+    stage = next((each for each in stages if each.name == staging.name), None)
+    match at_points(staging, stage, unattended=unattended):
+        case "wait":
+            return Wait()
+        case PointSettled() as settled:
+            return Record((settled,))
+        case Present() as present:
+            return present
+        case None:
+            following_stage = following(stages, staging.name)
+    if following_stage is None:
+        return Finish(staging.text)
+    return Record((StageEntered(stage=following_stage.name),))
+
+
+def _ended_at(ended: PointSettled) -> Next:
+    match ended.reading:
+        case Reading.ABORTED:
+            return Cancel(ended.by)
+        case Reading.UNANSWERED:
+            what = f"nobody answered at the point {ended.point}, which needs a person"
+            return Fail("checkpoint_unanswered", what)
+        case _:
+            what = f"the revisions at the point {ended.point} are used up and nobody approved it"
+            return Fail("revisions_exhausted", what)
+
+
 def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str]) -> Next:
     pending = [call for call in state.calls.values() if call.result is None]
     unjudged = tuple(call for call in pending if call.verdict is None)
     if unjudged:
         return _remembered(state, unjudged) or Judge(unjudged)
-    ask: list[CallState] = []
-    review: list[CallState] = []
-    start: list[CallState] = []
+    moves: dict[str, list[CallState]] = {
+        word: [] for word in ("ask", "review", "start", "changed", "delegate")
+    }
     close: list[CallResult] = []
     for call in pending:
-        if call.call.id in running or call.open_ask:
+        if call.call.id in running or call.waits:
             continue
-        match _move(call, tools.get(call.call.tool)):
-            case "ask":
-                ask.append(call)
-            case "review":
-                review.append(call)
-            case "start":
-                start.append(call)
+        match _move(call, tools.get(call.call.tool), state.heritage.unattended is not None):
             case CallResult() as result:
                 close.append(result)
             case Fail() as fail if not running:
                 return fail
             case Fail():
                 pass  # what runs is let end first
-    if ask or review or start or close:
-        return Act(tuple(ask), tuple(review), tuple(start), tuple(close))
+            case word:
+                moves[word].append(call)
+    if close or any(moves.values()):
+        return Act(close=tuple(close), **{word: tuple(calls) for word, calls in moves.items()})
     return Wait()
 
 
@@ -159,16 +214,33 @@ def _remembered(state: State, calls: Sequence[CallState]) -> Act | Fail | None:
     return Act(close=tuple(close)) if close else None
 
 
-_Move: TypeAlias = Literal["ask", "review", "start"] | CallResult | Fail
+_Word: TypeAlias = Literal["ask", "review", "start", "changed", "delegate"]
+_Move: TypeAlias = _Word | CallResult | Fail
 
 
-def _move(call: CallState, tool: ToolFacts | None) -> _Move:
+def _move(call: CallState, tool: ToolFacts | None, unattended: bool) -> _Move:
     """Where one call, neither finished nor running nor waiting, goes."""
+    if stopped := next((ask for ask in call.questions if _stops(ask)), None):
+        what = f"nobody answered {stopped.message!r} in time, and its definition stops the run then"
+        return Fail("input_expired", what)
+    if call.children:
+        return delegated(call)
     if call.review and not _reruns(call.review):
         told = _reviewed(call, call.review.outcome)
         label = tool.label if tool else Label.PRIVATE
         return told.model_copy(update={"label": label}) if isinstance(told, CallResult) else told
-    return _permitted(call) or _possible(call, tool) or "start"
+    move = _permitted(call)
+    if move is None or move == "ask":
+        move = _possible(call, tool) or move or _begins(tool)
+    return _reviewed(call, None) if move == "review" and unattended else move
+
+
+def _begins(tool: ToolFacts | None) -> _Move:
+    return "delegate" if tool is not None and tool.delegates else "start"
+
+
+def _stops(ask: Ask) -> bool:
+    return ask.stops and ask.outcome is not None and ask.outcome.state is InputState.EXPIRED
 
 
 def _permitted(call: CallState) -> _Move | None:
@@ -204,10 +276,19 @@ def _possible(call: CallState, tool: ToolFacts | None) -> _Move | None:
     elif not _consented(call):
         why = "args_drift: these are not the arguments that a person approved; it was not run."
     elif changed:
-        why = f"{call.call.tool} has changed since it was asked for; it was not run."
+        return _changed(call, tool)
     else:
         return None
     return closed_as(call, CallOutcome.REFUSED, why)
+
+
+def _changed(call: CallState, tool: ToolFacts) -> _Move:
+    """The tool was deployed with another schema: a person sees the difference, once for each."""
+    if call.change is None or call.change.changed_to != tool.schema_digest:
+        return "changed"
+    how = "a person ended the run" if answered(call.change.outcome) else "nobody accepted the call"
+    what = f"{call.call.tool} has changed since the model wanted it, and {how}"
+    return Fail("definition_changed", what)
 
 
 def _covered(call: CallState) -> bool:

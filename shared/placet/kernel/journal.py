@@ -7,10 +7,13 @@ from pydantic import Field, TypeAdapter
 
 from placet.domain.base import Value
 from placet.domain.grant import Grant
+from placet.domain.heritage import NO_HERITAGE, ChildEnd, Heritage
 from placet.domain.interaction import Kind
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
+from placet.domain.label import Label
 from placet.gate import Facts, Verdict
+from placet.kernel.points import Reading
 from placet.kernel.turns import CallResult, ModelReply
 
 
@@ -28,6 +31,16 @@ class RunStarted(_Fact):
     instructions: str = ""
     tools: dict[str, str] = {}
     """Schema digest by tool name."""
+    stage: str = "main"
+    """The first."""
+    heritage: Heritage = NO_HERITAGE
+
+
+class StageEntered(_Fact):
+    """The stage before it is over."""
+
+    type: Literal["stage.entered"] = "stage.entered"
+    stage: str
 
 
 class MessageReceived(_Fact):
@@ -102,11 +115,19 @@ class ResourceDrifted(_Fact):
 
 
 class InputOpened(_Fact):
-    """A question was put to a person because of a call."""
+    """A question was put to a person because of a call, or at a point of the stage."""
 
     type: Literal["input.opened"] = "input.opened"
     input_id: str
-    call_id: str
+    call_id: str = ""
+    point: str = ""
+    """The interaction point that asks, if no call does."""
+    editing: bool = False
+    """Whether the point's text was given to be edited."""
+    changed_to: str = ""
+    """A review of a changed tool: the digest of its schema now."""
+    stops: bool = False
+    """Whether the run stops if nobody answers."""
     kind: Kind
     digest: str = ""
     message: str = ""
@@ -122,6 +143,68 @@ class InputResolved(_Fact):
     type: Literal["input.resolved"] = "input.resolved"
     input_id: str
     resolution: Resolution
+
+
+class PointSettled(_Fact):
+    """What a person's answer at a point amounts to, or what became of the point without one."""
+
+    type: Literal["point.settled"] = "point.settled"
+    point: str
+    reading: Reading
+    says: str = ""
+    """What joins the conversation as the person's words."""
+    text: str | None = None
+    """The stage's text as the person edited it."""
+    by: str | None = None
+
+
+class RegionReplaced(_Fact):
+    """A pinned part of what the model sees has a new text."""
+
+    type: Literal["region.replaced"] = "region.replaced"
+    region: str
+    text: str
+    edited: bool = False
+    """Whether a person wrote it last."""
+    label: Label = Label.PUBLIC
+
+
+class Delegation(Value):
+    """One task of a call that delegates."""
+
+    run_id: str
+    agent: str
+    message: str
+
+
+class Delegated(_Fact):
+    """A call waits for child runs, in this order."""
+
+    type: Literal["call.delegated"] = "call.delegated"
+    call_id: str
+    children: tuple[Delegation, ...]
+
+
+class ChildEnded(_Fact):
+    """One of them ended."""
+
+    type: Literal["child.ended"] = "child.ended"
+    call_id: str
+    end: ChildEnd
+
+
+class ToolChanged(_Fact):
+    """A person accepted a call of a tool that was deployed with another schema since the model wanted it.
+
+    What was allowed to the tool as it was has ended; the call is judged anew.
+    """
+
+    type: Literal["tool.changed"] = "tool.changed"
+    call_id: str
+    was: str
+    now: str
+    args: dict[str, Any] | None = None
+    """The arguments as the person made them fit."""
 
 
 class ToolStarted(_Fact):
@@ -165,6 +248,7 @@ class RunCancelled(_Fact):
 
 Entry = Annotated[
     RunStarted
+    | StageEntered
     | MessageReceived
     | ModelReplied
     | CallJudged
@@ -175,6 +259,11 @@ Entry = Annotated[
     | ResourceDrifted
     | InputOpened
     | InputResolved
+    | PointSettled
+    | RegionReplaced
+    | Delegated
+    | ChildEnded
+    | ToolChanged
     | ToolStarted
     | ToolFinished
     | RunCompleted

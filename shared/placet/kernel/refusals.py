@@ -1,7 +1,8 @@
 """What a person said no to, remembered: the same call again is answered without asking, and not for ever."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from placet.domain.digest import digest_of
 from placet.domain.interaction import ToolCall
@@ -12,6 +13,7 @@ ANSWERED_AGAIN: Final = 3
 """How often the same call is answered from a refusal; the next time ends the run."""
 ASKED_AGAIN: Final = 3
 """How often a call is asked again that was skipped, or that nobody answered."""
+MOST_INHERITED: Final = 50
 
 _UNDECIDED = (
     CallOutcome.SKIPPED,
@@ -41,15 +43,31 @@ class Refusals:
     """The memory of one run; a message or a yes of a person clears it."""
 
     by_call: dict[str, Refusal] = field(default_factory=dict)
+    inherited: dict[str, Refusal] = field(default_factory=dict)
+    """What was refused to the runs above: nobody takes that back here."""
 
     def clear(self) -> None:
         """Somebody spoke: what was refused may be asked about again."""
         self.by_call.clear()
 
+    def inherit(self, refused: Iterable[Mapping[str, Any]]) -> None:
+        """Take over what `kept` gave."""
+        for each in refused:
+            result = CallResult.model_validate(each["result"])
+            self.inherited[each["key"]] = Refusal(result, denied=True)
+
+    def kept(self) -> tuple[dict[str, Any], ...]:
+        """What a run below is to remember, the latest of it."""
+        denied = {**self.inherited, **{k: v for k, v in self.by_call.items() if v.denied}}
+        return tuple(
+            {"key": key, "result": known.result.model_dump(mode="json")}
+            for key, known in list(denied.items())[-MOST_INHERITED:]
+        )
+
     def note(self, call: ToolCall, result: CallResult, *, asked: bool) -> None:
         """A call ended; `asked` says whether it was put to a person."""
         key = _key(call)
-        known = self.by_call.get(key)
+        known = self.inherited.get(key) or self.by_call.get(key)
         if not asked:
             if known and known.stands and result.outcome is known.result.outcome:
                 known.answered += 1
@@ -65,7 +83,10 @@ class Refusals:
         Raises:
             DeniedLoop: it was answered often enough; `already` more than was noted.
         """
-        known = self.by_call.get(_key(call)) if self.by_call else None
+        if not self.by_call and not self.inherited:
+            return None
+        key = _key(call)
+        known = self.inherited.get(key) or self.by_call.get(key)
         if known is None or not known.stands:
             return None
         if known.answered + already >= ANSWERED_AGAIN:

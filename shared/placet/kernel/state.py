@@ -5,13 +5,18 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from placet.domain.grant import Grant
+from placet.domain.heritage import NO_HERITAGE, Heritage
 from placet.domain.interaction import InputState, Kind
 from placet.domain.label import Label, highest
+from placet.domain.run import PassedPoint
 from placet.gate import Standing
+from placet.gate.names import same_tool
 from placet.kernel.call import Ask, CallState
 from placet.kernel.journal import (
     AnswerJudged,
     CallJudged,
+    ChildEnded,
+    Delegated,
     Entry,
     GrantGiven,
     GrantRevoked,
@@ -19,16 +24,21 @@ from placet.kernel.journal import (
     InputResolved,
     MessageReceived,
     ModelReplied,
+    PointSettled,
+    RegionReplaced,
     ResourceDrifted,
     RunCancelled,
     RunCompleted,
     RunFailed,
     RunStarted,
+    StageEntered,
+    ToolChanged,
     ToolFinished,
     ToolStarted,
     TrustGiven,
 )
 from placet.kernel.refusals import Refusals
+from placet.kernel.staging import Region, Staging
 from placet.kernel.turns import CallOutcome, CallResult, ModelTurn, ResultsTurn, Turn, UserTurn
 
 
@@ -47,6 +57,11 @@ class State:
     initiator: str | None = None
     speaker: str | None = None
     """Who the run works for now: whoever sent the last message, or else the initiator."""
+    stage: Staging = field(default_factory=Staging)
+    passed: list[PassedPoint] = field(default_factory=list)
+    """Points that the run passed although nobody approved them."""
+    regions: dict[str, Region] = field(default_factory=dict)
+    """Pinned parts of what the model sees, by name."""
     steps: int = 0
     journaled: int = 0
     grants: list[Grant] = field(default_factory=list)
@@ -64,17 +79,27 @@ class State:
         return Standing(tuple(self.grants), dict(self.trusted))
 
     @property
+    def heritage(self) -> Heritage:
+        """What the run has from the runs above it, and from whoever started it."""
+        return self.started.heritage if self.started else NO_HERITAGE
+
+    @property
     def taint(self) -> Label:
         """The highest label of what the model has been told."""
         told = [r.label for turn in self.turns if turn.role == "results" for r in turn.results]
-        return highest(*told, *(c.result.label for c in self.calls.values() if c.result))
+        told += [region.label for region in self.regions.values()]
+        told += [c.result.label for c in self.calls.values() if c.result]
+        return highest(self.heritage.taint, *told)
 
     def apply(self, entry: Entry) -> None:
         """Take one more fact in."""
         self.journaled += 1
         match entry:
             case RunStarted():
-                self.started = entry
+                self.started, self.stage = entry, Staging(entry.stage)
+                self.refusals.inherit(entry.heritage.refused)
+            case StageEntered() | PointSettled() | RegionReplaced():
+                self._advance(entry)
             case MessageReceived():
                 self._hear(entry)
             case ModelReplied():
@@ -85,8 +110,12 @@ class State:
                 call.schema_digest, call.facts = entry.schema_digest, entry.facts
             case GrantGiven() | GrantRevoked() | TrustGiven():
                 self._allow(entry)
-            case AnswerJudged() | ResourceDrifted():
+            case AnswerJudged() | ResourceDrifted() | ToolChanged():
                 self._judge(entry)
+            case Delegated():
+                self.calls[entry.call_id].children = entry.children
+            case ChildEnded():
+                self.calls[entry.call_id].ends[entry.end.run_id] = entry.end
             case InputOpened():
                 self._open(entry)
             case InputResolved():
@@ -110,22 +139,53 @@ class State:
             self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
             self.speaker = entry.sender or self.initiator
         self.heard += 1
+        self.stage.spoken()
         turn = UserTurn(text=entry.text, sender=entry.sender)
         (self.unread if self.calls else self.turns).append(turn)
+
+    def _advance(self, entry: StageEntered | PointSettled | RegionReplaced) -> None:
+        match entry:
+            case StageEntered():
+                self.stage = Staging(entry.stage)
+                # What was granted for a stage ends where another one comes between.
+                self.grants = [
+                    g for g in self.grants if g.scope == "run" or g.stage == entry.stage
+                ]
+                self.turns.append(UserTurn(text=f"The stage {entry.stage} begins."))
+            case PointSettled():
+                if passed := self.stage.passed(entry):
+                    self.passed.append(passed)
+                self.turns += self.stage.settle(entry)
+            case RegionReplaced():
+                self.regions[entry.region] = Region(entry.text, entry.edited, entry.label)
 
     def _reply(self, entry: ModelReplied) -> None:
         self.steps += 1
         self.turns.append(ModelTurn(reply=entry.reply))
+        if not entry.reply.calls:
+            self.stage.answered(entry.reply.text)
         self.calls = {call.id: CallState(call) for call in entry.reply.calls}
         for bad in entry.reply.bad_calls:
             self._finish(bad)
 
     def _open(self, entry: InputOpened) -> None:
-        call = self.calls[entry.call_id]
         ask = Ask(
-            entry.input_id, entry.kind, entry.message, entry.digest, entry.ask, entry.fingerprint
+            entry.input_id,
+            entry.kind,
+            entry.message,
+            entry.digest,
+            entry.ask,
+            entry.fingerprint,
+            changed_to=entry.changed_to,
+            stops=entry.stops,
         )
-        if entry.kind is Kind.REVIEW:
+        if entry.point:
+            self.stage.opened(entry.point, ask)
+            return
+        call = self.calls[entry.call_id]
+        if entry.changed_to:
+            call.change = ask
+        elif entry.kind is Kind.REVIEW:
             call.review = ask
         elif entry.ask is not None:
             call.asks.append(ask)
@@ -138,9 +198,11 @@ class State:
         self.applied.append(entry.input_id)
         if entry.resolution.by is not None and entry.resolution.state is InputState.ANSWERED:
             self.refusals.clear()  # another no does not bring a refused call back
+        if self.stage.ask is not None and self.stage.ask.input_id == entry.input_id:
+            self.stage.ask.resolution = entry.resolution
         for call in self.calls.values():
-            for ask in (call.approval, call.review, *call.asks):
-                if ask and ask.input_id == entry.input_id and ask.resolution is None:
+            for ask in call.questions:
+                if ask.input_id == entry.input_id and ask.resolution is None:
                     ask.resolution = entry.resolution
                     args = entry.resolution.outcome.args
                     if ask is call.approval and ask.approved and args is not None:
@@ -157,7 +219,13 @@ class State:
             case TrustGiven():
                 self.trusted[entry.tool] = entry.schema_digest
 
-    def _judge(self, entry: AnswerJudged | ResourceDrifted) -> None:
+    def _judge(self, entry: AnswerJudged | ResourceDrifted | ToolChanged) -> None:
+        if isinstance(entry, ToolChanged):
+            call = self.calls[entry.call_id]
+            self.grants = [grant for grant in self.grants if grant.tool != call.call.tool]
+            self.trusted.pop(same_tool(call.call.tool), None)
+            call.accepted(entry)
+            return
         if isinstance(entry, ResourceDrifted):
             call = self.calls[entry.call_id]
             asked = call.approval.input_id if call.approval else ""

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from placet.domain.heritage import Birth
 from placet.domain.interaction import ApprovalRequest, InputState, ToolCall
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
@@ -14,7 +15,7 @@ from placet.ids import derived_id, new_id
 from placet.kernel.journal import MessageReceived
 from placet.process.platform import Databases
 from placet_runner.ports import Document, Image, Step
-from placet_runner.rules import close_entry, new_run, request_entry, waiting_entry
+from placet_runner.rules.runs import close_entry, new_run, request_entry, waiting_entry
 from placet_runner.store import StoredRuns
 from placet_runner.wiring import INDEXES
 
@@ -33,12 +34,14 @@ class Book:
         run_id = new_id("run")
         document = new_run(
             run_id,
-            namespace="default",
-            agent_id=run_id.replace("run_", "agt_"),
-            agent="ops",
-            message=Message(id=new_id("msg"), text="go"),
-            initiator="alice",
-            now=NOW,
+            "default",
+            Birth(
+                agent="ops",
+                agent_id=run_id.replace("run_", "agt_"),
+                messages=(Message(id=new_id("msg"), text="go"),),
+                initiator="alice",
+            ),
+            NOW,
         )
         assert await self.runs.create(document)
         return Image(document)

@@ -12,7 +12,7 @@ from placet.agents.scripted import calls, says, steps
 from placet.domain.run import RunStatus
 from placet.errors import Conflict
 from placet.kernel.turns import ModelReply
-from placet_runner.rules import LONG_TAIL, MOST_UNREAD
+from placet_runner.rules.runs import LONG_TAIL, MOST_UNREAD
 from tests.integration.runner.agents import Ledger, agent, once
 from tests.integration.runner.book import NOW
 from tests.support.eventually import eventually

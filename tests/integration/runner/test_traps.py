@@ -9,7 +9,7 @@ from placet.ids import new_id
 from placet.kernel.journal import RunCancelled, ToolStarted
 from placet.messages import CommandName, RunCommand
 from placet_runner.ports import Step
-from placet_runner.rules import CHUNK, LONG_TAIL, MAX_TRIES, command_entry, new_run
+from placet_runner.rules.runs import CHUNK, LONG_TAIL, MAX_TRIES, command_entry, new_run
 from placet_runner.store.expressions import clearing
 from tests.integration.runner.agents import Ledger, agent
 from tests.integration.runner.book import ENTRY, NOW, Book, answer, asking, message, must
@@ -189,12 +189,9 @@ async def test_a_poison_run_fails_with_crash_loop_and_others_go_on() -> None:
     async with system([agent(ledger, says("done"))]) as placet:
         document = new_run(
             "run_" + "0" * 32,
-            namespace="default",
-            agent_id="agt_" + "0" * 32,
-            agent="ops",
-            message=message("go"),
-            initiator=None,
-            now=NOW,
+            "default",
+            Birth(agent="ops", agent_id="agt_" + "0" * 32, messages=(message("go"),)),
+            NOW,
         )
         assert await placet.runner.runs.create(document | {"tries": MAX_TRIES})
         poisoned = await placet.stands(document["_id"], "failed")

@@ -1,4 +1,4 @@
-"""What the runner decides without looking at a clock or a server."""
+"""What a run's document says, and what is sent about it."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -9,9 +9,10 @@ from pydantic import BaseModel
 
 from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.grant import GivenGrant, Grant
+from placet.domain.heritage import Birth
 from placet.domain.interaction import InputState, Kind, Request, RequestAdapter
 from placet.domain.resolution import Input, Resolution
-from placet.domain.run import Message, Problem, Run, RunStatus, WaitReason
+from placet.domain.run import Message, PassedPoint, Problem, Run, RunStatus, WaitReason
 from placet.gate import Decision
 from placet.ids import derived_id
 from placet.kernel import Entry
@@ -29,34 +30,31 @@ MOST_UNREAD = 32
 MAX_TRIES = 5
 """Claims in a row that ended with their holder; then the run fails with `crash_loop`."""
 
+CHILD = "child"
+"""The kind of an entry of `waiting` that is a run below this one."""
+
 Document = dict[str, Any]
 
 
-def new_run(
-    run_id: str,
-    *,
-    namespace: str,
-    agent_id: str,
-    agent: str,
-    message: Message,
-    initiator: str | None,
-    now: datetime,
-    after_run_id: str | None = None,
-) -> Document:
+def new_run(run_id: str, namespace: str, birth: Birth, now: datetime) -> Document:
     """A queued run. Its input is the first message of its inbox; its start is in its outbox."""
     start = command_entry(
         RunCommand(command=CommandName.START, run_id=run_id, namespace=namespace),
         derived_id("evt", run_id, "start"),
     )
+    parent = {"run_id": birth.parent_run_id, "call_id": birth.call_id}
     return {
         "_id": run_id,
         "namespace": namespace,
-        "agent_id": agent_id,
-        "agent": agent,
-        "root_run_id": run_id,
-        "path": [agent],
-        "initiator": initiator,
-        "after_run_id": after_run_id,
+        "agent_id": birth.agent_id,
+        "agent": birth.agent,
+        "root_run_id": birth.root_run_id or run_id,
+        "root_agent_id": birth.root_agent_id,
+        "path": list(birth.path) or [birth.agent],
+        "parent": parent if birth.parent_run_id else None,
+        "heritage": birth.heritage.model_dump(mode="json", exclude_defaults=True),
+        "initiator": birth.initiator,
+        "after_run_id": birth.after_run_id,
         "status": RunStatus.QUEUED.value,
         "epoch": 0,
         "seq": 0,
@@ -66,8 +64,8 @@ def new_run(
         "base": 0,
         "journal": [],
         "waiting": [],
-        "inbox": [message.model_dump(mode="json")],
-        "seen": [message.id],
+        "inbox": [message.model_dump(mode="json") for message in birth.messages],
+        "seen": [message.id for message in birth.messages],
         "revoked": [],
         "outbox": [start],
         "due": now,
@@ -158,7 +156,7 @@ def event_entry(
     )
 
 
-def waiting_entry(request: Request, call_id: str) -> Document:
+def waiting_entry(request: Request, call_id: str, point: str = "") -> Document:
     """A question as the run keeps it while it waits; whole, so that it can be asked again."""
     return {
         "id": request.id,
@@ -167,6 +165,7 @@ def waiting_entry(request: Request, call_id: str) -> Document:
         "request": request.model_dump(mode="json"),
         "resolution": None,
         "closing": None,
+        **({"point": point} if point else {}),
     }
 
 
@@ -175,8 +174,20 @@ def supersedable(waiting: Sequence[Document]) -> list[Document]:
     return [
         entry
         for entry in waiting
-        if entry["resolution"] is None and entry["closing"] is None and entry["kind"] != Kind.REVIEW
+        if entry["resolution"] is None
+        and entry["closing"] is None
+        and entry["kind"] not in (Kind.REVIEW, CHILD)
     ]
+
+
+def is_child(entry: Document) -> bool:
+    """Whether this is a run that is waited for, not a question."""
+    return bool(entry["kind"] == CHILD)
+
+
+def gone_points(waiting: Sequence[Document], points: Container[str]) -> list[Document]:
+    """The open questions of points that the stage does not have any more."""
+    return [e for e in supersedable(waiting) if e.get("point", "") and e["point"] not in points]
 
 
 def gone_asks(waiting: Sequence[Document], tools: Container[str]) -> list[Document]:
@@ -254,12 +265,19 @@ def is_for(resolution: Resolution, waiting: Document) -> bool:
     )
 
 
-def run_view(document: Document, *, journal: Sequence[Document] | None = None) -> Run:
-    """A run as REST shows it."""
-    waiting = [entry for entry in document["waiting"] if entry["resolution"] is None]
+def run_view(
+    document: Document,
+    *,
+    journal: Sequence[Document] | None = None,
+    below: Sequence[Document] = (),
+) -> Run:
+    """A run as REST shows it; `below` are the live runs under it, whose questions it lists too."""
     live = RunStatus(document["status"]).live
-    reasons = tuple(dict.fromkeys(_reason(entry["kind"]) for entry in waiting)) if live else ()
-    error = document.get("error")
+    waiting = [entry for entry in document["waiting"] if entry["resolution"] is None]
+    reasons = tuple(dict.fromkeys(map(_reason, waiting))) if live else ()
+    asked = [e for each in (document, *below) for e in each["waiting"] if e["resolution"] is None]
+    inputs = [_input(entry) for entry in asked if not is_child(entry)] if live else []
+    error, parent = document.get("error"), document.get("parent")
     return Run(
         id=document["_id"],
         namespace=document.get("namespace", DEFAULT_NAMESPACE),
@@ -268,11 +286,16 @@ def run_view(document: Document, *, journal: Sequence[Document] | None = None) -
         status=RunStatus(document["status"]),
         wait_reasons=reasons,
         wait_reason=reasons[0] if reasons else None,
-        inputs=tuple(_input(entry) for entry in waiting) if live else (),
+        inputs=tuple(sorted(inputs, key=lambda each: each.request.requested_at)),
         text=document.get("text"),
         error=Problem(**error) if error else None,
         initiator=document.get("initiator"),
         root_run_id=document["root_run_id"],
+        parent_run_id=parent["run_id"] if parent else None,
+        path=tuple(document["path"]),
+        unattended=document.get("heritage", {}).get("unattended"),
+        stage=document.get("stage", "main"),
+        passed=tuple(PassedPoint(**each) for each in document.get("passed", ())),
         steps=document.get("steps", 0),
         created_at=document["created_at"],
         updated_at=document.get("updated_at"),
@@ -281,10 +304,18 @@ def run_view(document: Document, *, journal: Sequence[Document] | None = None) -
     )
 
 
-def _reason(kind: str) -> WaitReason:
-    if kind == Kind.TOOL_APPROVAL:
-        return WaitReason.TOOL_APPROVAL
-    return WaitReason.REVIEW if kind == Kind.REVIEW else WaitReason.QUESTION
+def _reason(entry: Document) -> WaitReason:
+    if entry.get("point"):
+        return WaitReason.INTERACTION_POINT
+    match entry["kind"]:
+        case Kind.TOOL_APPROVAL:
+            return WaitReason.TOOL_APPROVAL
+        case Kind.REVIEW:
+            return WaitReason.REVIEW
+        case _ if is_child(entry):
+            return WaitReason.CHILDREN
+        case _:
+            return WaitReason.QUESTION
 
 
 def _input(entry: Document) -> Input:

@@ -1,0 +1,1 @@
+"""What the runner decides without looking at a clock or a server."""

@@ -1,0 +1,100 @@
+"""An agent as one run has it now: in its stage, with somebody there or not, below other runs."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from placet.agents.models import Model, ToolSchema
+from placet.agents.providers import resolve_model
+from placet.agents.tool import Tool
+from placet.domain.heritage import Heritage
+from placet.domain.stage import Stage
+from placet.gate import Decision, Layer, Policy, Role
+from placet.gate.names import same_tool
+from placet.gate.policy import words
+from placet.kernel.decide import Next, ToolFacts, decide
+from placet.kernel.state import State
+
+if TYPE_CHECKING:
+    from placet.agents.agent import Agent
+
+@dataclass(frozen=True)
+class Situation:
+    """What is offered and what the gate goes by. The same for the same stage and heritage."""
+
+    agent: "Agent"
+    stage: Stage
+    heritage: Heritage
+
+    @cached_property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools that the stage offers, by name.
+
+        While nobody is there, those that ask a person are not offered, unless the stage requires them.
+        """
+        listed = self.stage.available_tools
+        return {
+            name: tool
+            for name, tool in self.agent.toolbox.items()
+            if (listed is None or name in listed) and (self._attended or not _asks(tool, self.stage))
+        }
+
+    @cached_property
+    def policy(self) -> Policy:
+        """What the gate goes by."""
+        where = f"agent {self.agent.name}: stage {self.stage.name}: tool_permissions"
+        approval = self.heritage.unattended
+        return replace(
+            self.agent.policy,
+            stage=Layer(words(Decision, self.stage.tool_permissions, where)),
+            ancestors=tuple(map(Layer.above, self.heritage.bounds)),
+            unattended=Decision(approval) if approval else None,
+        )
+
+    @cached_property
+    def facts(self) -> Mapping[str, ToolFacts]:
+        """What the kernel needs to know of each tool that exists, offered now or not."""
+        return {
+            name: replace(tool.facts, denied_by=self.policy.denied_by(same_tool(name)))
+            for name, tool in self.agent.toolbox.items()
+        }
+
+    @cached_property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """The tools as the model sees them."""
+        return tuple(ToolSchema(t.name, t.description, t.schema) for t in self.tools.values())
+
+    @cached_property
+    def model(self) -> Model:
+        """Who answers in this stage."""
+        named = self.stage.model
+        return self.agent.resolved_model if named is None else resolve_model(named)
+
+    def asks_people(self, tool: str) -> bool:
+        """Whether what a tool itself asks is put to a person; while nobody is there, it is not."""
+        return self._attended or tool in self.stage.required_tools
+
+    @property
+    def _attended(self) -> bool:
+        return self.heritage.unattended is None
+
+
+def situation(agent: "Agent", state: State) -> Situation:
+    """The agent as this run has it now."""
+    return agent.situation(state.stage.name, state.heritage)
+
+
+def next_move(agent: "Agent", state: State, running: Collection[str] = ()) -> Next:
+    """What the run does next; `running`: ids of the calls that were started here and go on."""
+    return decide(
+        state,
+        situation(agent, state).facts,
+        stages=agent.stages,
+        running=running,
+        max_steps=agent.max_steps,
+    )
+
+
+def _asks(tool: Tool, stage: Stage) -> bool:
+    return tool.role is Role.ASKS and tool.name not in stage.required_tools

@@ -1,0 +1,65 @@
+"""What a run has from the runs above it, and from whoever started it."""
+
+from typing import Literal
+
+from placet.domain.base import JsonObject, Value
+from placet.domain.label import Label
+from placet.domain.risk import ToolRisk
+from placet.domain.run import Message
+
+UnattendedApproval = Literal["deny", "ask", "allow"]
+
+
+class Bound(Value):
+    """What a run says of tools, as it holds for every run below it."""
+
+    denies: tuple[str, ...] = ()
+    always_ask: tuple[str, ...] = ()
+    threshold: ToolRisk = ToolRisk.HIGH
+
+
+class Heritage(Value):
+    """What a run can't choose for itself; the same for the whole of its life."""
+
+    unattended: UnattendedApproval | None = None
+    """Nobody is there: what becomes of an ask; None while somebody is."""
+    bounds: tuple[Bound, ...] = ()
+    """Of every run above, the nearest last."""
+    refused: tuple[JsonObject, ...] = ()
+    """Calls that a person refused to a run above: `key`, and the `result` that the same call gets."""
+    taint: Label = Label.PUBLIC
+    """The highest label of what the run above had been told when it delegated."""
+
+
+NO_HERITAGE = Heritage()
+
+
+class Birth(Value):
+    """What a run is made from, where a run starts it: a child for a call, or its agent's next turn."""
+
+    agent: str
+    agent_id: str
+    messages: tuple[Message, ...]
+    """Its input; what was held for the agent, for a next turn."""
+    initiator: str | None = None
+    after_run_id: str | None = None
+    """The run of the same agent before it."""
+    parent_run_id: str | None = None
+    call_id: str = ""
+    """The parent's call that waits for it."""
+    root_run_id: str = ""
+    root_agent_id: str = ""
+    path: tuple[str, ...] = ()
+    """Agent names from the root run to this one."""
+    heritage: Heritage = NO_HERITAGE
+
+
+class ChildEnd(Value):
+    """How a child run ended, as its parent hears it."""
+
+    run_id: str
+    status: Literal["completed", "failed", "cancelled"]
+    text: str = ""
+    """What it said last, or why it failed."""
+    label: Label = Label.PUBLIC
+    """The highest label of what it had been told."""
