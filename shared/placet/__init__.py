@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from placet.agents.tool import Tool, tool
     from placet.domain.interaction import ApprovalDecision, ApprovalRequest
     from placet.domain.risk import ToolRisk
+    from placet.domain.stage import InteractionPoint, Stage
     from placet.errors import PlacetError, ToolError
 
 __all__ = [
@@ -34,11 +35,13 @@ __all__ = [
     "HumanInTheLoopClassifier",
     "HumanInput",
     "InteractionHandler",
+    "InteractionPoint",
     "LLMClassifierConfig",
     "Model",
     "PlacetError",
     "RiskVerdict",
     "ScriptedModel",
+    "Stage",
     "Tool",
     "ToolError",
     "ToolRisk",
@@ -55,11 +58,13 @@ _MODULES = {
     "HumanInTheLoopClassifier": "agents.interventions",
     "HumanInput": "agents.agent",
     "InteractionHandler": "agents.handlers",
+    "InteractionPoint": "domain.stage",
     "LLMClassifierConfig": "agents.interventions",
     "Model": "agents.models",
     "PlacetError": "errors",
     "RiskVerdict": "agents.interventions",
     "ScriptedModel": "agents.scripted",
+    "Stage": "domain.stage",
     "Tool": "agents.tool",
     "ToolError": "errors",
     "ToolRisk": "domain.risk",

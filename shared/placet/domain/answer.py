@@ -20,6 +20,7 @@ from placet.domain.interaction import (
     ReviewRequest,
     UrlRequest,
 )
+from placet.domain.options import match_option
 from placet.domain.outcome import Outcome, answered, reason_in, unfit
 from placet.domain.schema import field_errors
 from placet.errors import FieldError, Invalid
@@ -91,8 +92,8 @@ def _confirm(content: Any) -> Outcome:
 
 
 def _choice(options: tuple[str, ...], content: Any, pointer: str) -> str:
-    if isinstance(content, str) and content in options:
-        return content
+    if (meant := match_option(options, content)) is not None:
+        return meant
     if isinstance(content, int) and not isinstance(content, bool) and 0 <= content < len(options):
         return options[content]
     raise unfit(f"one of {', '.join(options)}, or its index from 0", pointer)

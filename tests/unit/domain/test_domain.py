@@ -137,8 +137,8 @@ def test_a_decline_takes_no_content_but_an_approval_s_reason() -> None:
         (FreeTextRequest(requested_at=AT), ["", " ", "x"], [None, 1, {}, "a\x00b"]),
         (
             MultipleChoiceRequest(options=("A", "B"), requested_at=AT),
-            ["A", 1, 0],
-            [2, -1, "a", True, None, ""],
+            ["A", 1, 0, "a", " -b"],
+            [2, -1, "c", True, None, ""],
         ),
         (
             QuestionsRequest.model_validate({"questions": [QUESTION], "requested_at": AT}),
