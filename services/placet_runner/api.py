@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Header, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from placet.domain.grant import GivenGrant
+from placet.domain.heritage import UnattendedApproval
 from placet.domain.naming import Name
 from placet.domain.run import Message, Run, RunStatus
 from placet.errors import Invalid, NotAllowed
@@ -32,6 +33,9 @@ class StartBody(_Body):
     """What the agent is asked to do."""
     user: Name | None = None
     """On whose behalf; somebody else than the credential needs `runs:as`."""
+    unattended: UnattendedApproval | None = None
+    """Nobody is there: what becomes of calls that would ask, in this run and all below it. `allow`
+    needs the scope `runs:unattended` and the operator's word."""
 
 
 class MessageBody(_Body):
@@ -98,8 +102,13 @@ def grants_router(grants: Grants, trusted: Trusted) -> APIRouter:
     return api
 
 
-def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRouter:
-    """The routes; `problems` tells which agent files could not be loaded."""
+def router(
+    talk: Talk, watch: Watch, problems: Callable[[], list[str]], *, lets_go: bool
+) -> APIRouter:
+    """The routes; `problems` tells which agent files could not be loaded.
+
+    `lets_go`: the operator's word on runs that let go on what would ask.
+    """
     api = APIRouter(prefix="/v1", tags=["runner"])
 
     @api.get("/definitions")
@@ -115,8 +124,16 @@ def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRo
     async def start(agent: str, body: StartBody, who: Writer, key: Key = None) -> Run:
         """Start a run of a definition by its name, or of an agent by its id."""
         user = _on_behalf(who, body.user)
+        if body.unattended == "allow":
+            _may_go_unwatched(who, lets_go)
         image = await talk.start(
-            who.namespace, agent, body.input, initiator=user, key=key, caller=who.id
+            who.namespace,
+            agent,
+            body.input,
+            initiator=user,
+            key=key,
+            caller=who.id,
+            unattended=body.unattended,
         )
         return run_view(image.document)
 
@@ -156,7 +173,8 @@ def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRo
         if wait:
             image = await watch.stands(image, wait, settled)
         entries = await talk.runs.history(image) if journal else None
-        return run_view(image.document, journal=entries)
+        below = [each.document for each in await talk.family(image)]
+        return run_view(image.document, journal=entries, below=below)
 
     @api.post("/runs/{run_id}/messages", status_code=202)
     async def tell_run(run_id: str, body: MessageBody, who: Writer) -> Run:
@@ -184,6 +202,16 @@ def router(talk: Talk, watch: Watch, problems: Callable[[], list[str]]) -> APIRo
         return run_view((await talk.abort(who.namespace, agent, who.id)).document)
 
     return api
+
+
+def _may_go_unwatched(who: Caller, lets_go: bool) -> None:
+    if not lets_go:
+        raise NotAllowed(
+            "unattended runs that let everything go on are not allowed here; the operator's placet.toml "
+            "says so with [unattended] allow = true"
+        )
+    if not who.may("runs:unattended"):
+        raise NotAllowed("letting go on what would ask needs the scope runs:unattended")
 
 
 def _somebody(user: str | None) -> str:

@@ -42,12 +42,12 @@ class RunnerConsumers:
         self,
         delivery: Delivery,
         senders: tuple[str, ...],
-        handle: Callable[[bytes], Awaitable[None]],
+        handle: Callable[[Delivery], Awaitable[None]],
     ) -> Settle:
         if delivery.user_id not in senders:
             return Reject(f"sent by {delivery.user_id!r}, not by {' or '.join(senders)}")
         try:
-            await handle(delivery.body)
+            await handle(delivery)
         except Unavailable as error:
             _log.warning("message_waits", type=delivery.type, reason=str(error))
             return Later()
@@ -55,17 +55,35 @@ class RunnerConsumers:
             return Reject(str(error)[:500])
         return Ack()
 
-    async def _command(self, body: bytes) -> None:
-        command = decode(RunCommand, body)
+    async def _command(self, delivery: Delivery) -> None:
+        command = decode(RunCommand, delivery.body)
+        if delivery.user_id == NOTIFIER_USER and command.command is not CommandName.MESSAGE:
+            raise Invalid(f"the notifier may tell runs something, not {command.command}")
         match command.command:
+            case CommandName.START if command.birth:
+                await self._talk.born(command.namespace, command.run_id, command.birth)
             case CommandName.START | CommandName.WAKE:
                 await self._replica.take_up(command.run_id)
             case CommandName.MESSAGE:
-                if command.message is None:
-                    raise Invalid("a message command without a message")
-                await self._talk.tell(command.namespace, command.run_id, command.message)
+                await self._message(command, delivery.user_id)
+            case CommandName.ABORT if command.birth:
+                await self._talk.stop(
+                    command.namespace, command.run_id, command.birth, command.by
+                )
             case CommandName.ABORT:
                 await self._talk.abort(command.namespace, command.run_id, command.by)
+            case CommandName.CHILD:
+                if command.child is None:
+                    raise Invalid("a child command without the child's end")
+                await self._talk.child_ended(command.run_id, command.child)
 
-    async def _resolution(self, body: bytes) -> None:
-        await self._replica.take_answer(decode(Resolution, body))
+    async def _message(self, command: RunCommand, sender: str | None) -> None:
+        if command.message is None:
+            raise Invalid("a message command without a message")
+        if command.message.mode == "hush" and sender == RUNNER_USER:
+            await self._talk.hush(command.run_id, command.message)
+        else:
+            await self._talk.tell(command.namespace, command.run_id, command.message)
+
+    async def _resolution(self, delivery: Delivery) -> None:
+        await self._replica.take_answer(decode(Resolution, delivery.body))

@@ -271,6 +271,14 @@ class Agents(Protocol):
         ...
 
 
+class Schemas(Protocol):
+    """How tools were described, by the digest that calls carry."""
+
+    async def get(self, digest: str) -> Document | None:
+        """The tool as it was."""
+        ...
+
+
 class Observer(Protocol):
     """What the use cases tell the metrics."""
 

@@ -21,7 +21,8 @@ from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsume
 from placet_runner.jobs import SweepJob
 from placet_runner.metrics import RunnerMetrics
 from placet_runner.settings import RunnerSettings
-from placet_runner.store import StoredAgents, StoredRuns
+from placet_runner.rules.differences import described
+from placet_runner.store import StoredAgents, StoredRuns, StoredSchemas
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
 from placet_runner.usecases.grants import Grants, Trusted
@@ -61,16 +62,18 @@ class Runner:
         self.metrics = RunnerMetrics(platform.metrics)
         self.loaded = for_a_runner(loaded or _found(settings))
         self._clock = DatabaseClock(platform.clock, database)
+        self._schemas = StoredSchemas(database.collection("schemas"))
         hand = Hand(
             runs=self.runs,
             agents=StoredAgents(database.collection("agents")),
+            schemas=self._schemas,
             relay=self.relay,
             clock=self._clock,
             metrics=self.metrics,
             owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
             lease=settings.lease,
         )
-        self._watch = Watch(self.runs, self._clock)
+        self._watch = Watch(self.runs, self._clock, lambda image: self.talk.family(image))
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
@@ -93,7 +96,12 @@ class Runner:
         return Service(
             name=NAME,
             routers=(
-                router(self.talk, self._watch, lambda: self.loaded.problems),
+                router(
+                    self.talk,
+                    self._watch,
+                    lambda: self.loaded.problems,
+                    lets_go=self.loaded.operator.tables.unattended.allow,
+                ),
                 grants_router(
                     Grants(self.runs, self.talk.look, self._clock), Trusted(self.talk.agents)
                 ),
@@ -120,6 +128,8 @@ class Runner:
                 name = "placet.runner.control" if queue == self._control else queue
                 counted = measured(name, handler, self._registry)
                 self._running[queue] = await self._bus.consume(queue, counted, prefetch=slots)
+        tools = (tool for agent in self.loaded.agents.values() for tool in agent.toolbox.values())
+        await self._schemas.keep({tool.facts.schema_digest: described(tool) for tool in tools}.values())
         await self._clock.measure()
         self._sweeping.start()
 

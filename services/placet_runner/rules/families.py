@@ -1,11 +1,10 @@
 """What passes between a run and the runs below it, and from one turn of an agent to the next."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from placet.domain.heritage import Birth, ChildEnd, Heritage
 from placet.domain.label import Label
-from placet.domain.run import Message
+from placet.domain.run import Message, RunStatus
 from placet.ids import derived_id
 from placet.messages import CommandName, RunCommand
 from placet_runner.rules.runs import CHILD, Document, command_entry, is_child
@@ -67,7 +66,7 @@ def hush_entry(document: Document, entry: Document, message_id: str) -> Document
 
 def end_entries(
     document: Document,
-    status: Literal["completed", "failed", "cancelled"],
+    status: RunStatus,
     text: str,
     label: Label,
 ) -> list[Document]:
@@ -105,7 +104,7 @@ def ended_again(document: Document) -> list[Document]:
     """The end of a child that has ended, told once more: its first telling may be lost."""
     text = document.get("text") or (document.get("error") or {}).get("message") or ""
     label = Label(document.get("label", Label.PRIVATE))
-    return end_entries(document, document["status"], text, label)
+    return end_entries(document, RunStatus(document["status"]), text, label)
 
 
 def children_of(waiting: Sequence[Document]) -> list[Document]:

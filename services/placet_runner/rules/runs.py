@@ -299,9 +299,15 @@ def run_view(
         steps=document.get("steps", 0),
         created_at=document["created_at"],
         updated_at=document.get("updated_at"),
-        undelivered=() if live else tuple(Message(**message) for message in document["inbox"]),
+        undelivered=() if live else undelivered(document),
         journal=tuple(journal) if journal is not None else None,
     )
+
+
+def undelivered(document: Document) -> tuple[Message, ...]:
+    """The messages that nobody read."""
+    kept = [Message(**message) for message in document["inbox"]]
+    return tuple(message for message in kept if message.mode != "hush")
 
 
 def _reason(entry: Document) -> WaitReason:

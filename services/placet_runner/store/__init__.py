@@ -2,5 +2,6 @@
 
 from placet_runner.store.agents import StoredAgents
 from placet_runner.store.runs import StoredRuns
+from placet_runner.store.schemas import StoredSchemas
 
-__all__ = ["StoredAgents", "StoredRuns"]
+__all__ = ["StoredAgents", "StoredRuns", "StoredSchemas"]

@@ -3,28 +3,22 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from placet.clock import Clock
-from placet.domain.interaction import Request
 from placet.errors import LostLease, Unavailable
 from placet.ids import new_id
 from placet.kernel import Entry, State
-from placet.kernel.asking import opened
-from placet.kernel.call import CallState
 from placet.kernel.journal import ToolFinished, TrustGiven
 from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits
 from placet.process.crash import crash_point
-from placet_runner.ports import Agents, Document, Image, Observer, Runs, Step
+from placet_runner.ports import Agents, Document, Image, Observer, Runs, Schemas, Step
 from placet_runner.rules.runs import (
     LONG_TAIL,
     event_entry,
     lasting_trust,
-    request_entry,
-    waiting_entry,
 )
 
 Row = Callable[[Image, Step], Awaitable[Image | None]]
@@ -57,6 +51,7 @@ class Hand:
 
     runs: Runs
     agents: Agents
+    schemas: Schemas
     relay: Outgoing
     clock: Clock
     """Put right by the database's, as it was last measured."""
@@ -72,26 +67,18 @@ class Proposal:
     entries: Sequence[Entry] = ()
     asks: Sequence[Document] = ()
     sent: Sequence[Document] = ()
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    read: Sequence[str] = ()
+    """Ids of messages that it takes in."""
 
-    @classmethod
-    def asking(
-        cls,
-        requests: Sequence[Request],
-        calls: Sequence[CallState],
-        *more: Entry,
-        seen: Mapping[str, str | None] = MappingProxyType({}),
-    ) -> "Proposal":
-        """These questions of these calls, and what else enters the journal with them.
-
-        `seen`: the fingerprints of what they act on, by call.
-        """
-        pairs = list(zip(requests, calls, strict=True))
-        asked = [opened(request, call, seen.get(call.call.id)) for request, call in pairs]
-        return cls(
-            entries=[*asked, *more],
-            asks=[waiting_entry(request, call.call.id) for request, call in pairs],
-            sent=[request_entry(request) for request in requests],
+    def __add__(self, more: "Proposal") -> "Proposal":
+        """Both in one write."""
+        return Proposal(
+            [*self.entries, *more.entries],
+            [*self.asks, *more.asks],
+            [*self.sent, *more.sent],
+            {**self.fields, **more.fields},
+            [*self.read, *more.read],
         )
 
 
@@ -111,6 +98,8 @@ class Grip:
     outbox: list[Document] = field(default_factory=list)
     used_inputs: list[str] = field(default_factory=list)
     used_messages: list[str] = field(default_factory=list)
+    hushed: set[str] = field(default_factory=set)
+    """Messages that the runs below were told of."""
     given: list[TrustGiven] = field(default_factory=list)
     """Trust that is written in the run, and may not be kept for the runs after it yet."""
     renewed: float = 0.0
@@ -143,10 +132,10 @@ class Grip:
             ],
             asks=added.asks,
             used_inputs=self.used_inputs,
-            used_messages=self.used_messages,
+            used_messages=[*self.used_messages, *added.read],
             outbox=sent,
             published=(out := self.hand.relay.published(self.image.id)),
-            fields={"steps": self.state.steps} | added.fields,
+            fields={**self._shown(), **added.fields},
         )
         if added.asks:
             crash_point("ask.writing")
@@ -168,7 +157,7 @@ class Grip:
 
     async def flush(self) -> bool:
         """Write the facts so far, if there are any. False: something arrived first; look again."""
-        if not self.pending and not self.used_inputs:
+        if not self.pending and not self.used_inputs and not self.used_messages:
             return True
         runs = self.hand.runs
         row = runs.append
@@ -180,9 +169,8 @@ class Grip:
 
     async def let_go(self, row: Row, proposal: Proposal | None = None) -> bool:
         """A write that gives the lease back, with the event that says so. False: look again."""
-        added = proposal or Proposal()
-        sent = [*added.sent, self._event(EventType.RUN_SUSPENDED)]
-        whole = Proposal(added.entries, added.asks, sent, added.fields)
+        suspended = Proposal(sent=[self._event(EventType.RUN_SUSPENDED)])
+        whole = (proposal or Proposal()) + suspended
         self.done = await self.commit(row, whole, letting_go=True)
         return self.done
 
@@ -220,6 +208,15 @@ class Grip:
             await self.renew()
             if self.renewed == before:
                 await self.hand.clock.sleep(FIRST_WAIT.total_seconds())
+
+    def _shown(self) -> Document:
+        """What people see of the state in the run's document."""
+        shown: Document = {"steps": self.state.steps}
+        if self.state.stage.name != "main":
+            shown["stage"] = self.state.stage.name
+        if self.state.passed:
+            shown["passed"] = [each.model_dump(mode="json") for each in self.state.passed]
+        return shown
 
     def _event(self, kind: EventType) -> Document:
         now = self.hand.clock.now()

@@ -2,55 +2,59 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from placet.agents.agent import Agent
-from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
+from placet.agents.delegating import delegated
 from placet.agents.executor import context_for, cut_off, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.judging import follow_up, judge_call, judged_anew
+from placet.agents.situation import next_move
+from placet.domain.heritage import ChildEnd
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
-from placet.domain.run import Message, RunStatus
-from placet.errors import LostLease, ModelError
-from placet.kernel import Act, CallModel, Ended, Entry, Fail, Finish, Judge, Wait, decide
-from placet.kernel.asking import Asker, approval, own_ask, review
+from placet.errors import LostLease, ToolError
+from placet.kernel import (
+    Act,
+    CallModel,
+    Cancel,
+    Ended,
+    Entry,
+    Fail,
+    Finish,
+    Judge,
+    Present,
+    Record,
+    Wait,
+)
+from placet.kernel.asking import Asker, approval, change, own_ask, review
 from placet.kernel.call import CallState
-from placet.kernel.closing import superseded
+from placet.kernel.closing import closed_as, superseded
 from placet.kernel.journal import (
+    ChildEnded,
+    Delegated,
     GrantRevoked,
     InputResolved,
-    MessageReceived,
-    RunCompleted,
-    RunFailed,
     ToolFinished,
     ToolStarted,
 )
-from placet.kernel.turns import CallResult
+from placet.kernel.turns import CallOutcome, CallResult
 from placet.messages import EventType
 from placet.process import logs
-from placet.process.backoff import full_jitter
 from placet.process.crash import crash_point
 from placet_runner.ports import Image, Step
-from placet_runner.rules.runs import (
-    MAX_TRIES,
-    close_entry,
-    covered_asks,
-    event_entry,
-    gone_asks,
-    standing_of,
-    supersedable,
-)
+from placet_runner.rules.differences import difference
+from placet_runner.rules.runs import MAX_TRIES, is_child, standing_of
 from placet_runner.usecases.asking import asker_of
+from placet_runner.usecases.ending import end
 from placet_runner.usecases.grip import Grip, Proposal, Row
+from placet_runner.usecases.inbox import overtaken, read, withdraw
+from placet_runner.usecases.proposing import asking, delegating, presenting
+from placet_runner.usecases.thinking import think
 from placet_runner.usecases.trust import begin, keep_trust
 
-MODEL_TRIES = 5
-MODEL_BACKOFF = (timedelta(seconds=1), timedelta(seconds=30))
 POISON = Fail("crash_loop", f"the run was taken up {MAX_TRIES} times and got nowhere")
 
 _log = logs.get(__name__)
@@ -96,12 +100,12 @@ class Holder:
         """
         await begin(self.agent, self.grip)
         for entry in self.grip.image.waiting:
-            self._resolved(entry["id"], _resolution(entry) or resolution)
+            self._settled(entry, resolution)
         self._judge_anew(self.grip.state.calls.values())
         starts: tuple[CallState, ...] = ()
-        match decide(self.grip.state, self.agent.facts, max_steps=self.agent.max_steps):
-            case Act(ask=(), review=(), start=starts, close=close) if not any(
-                map(_fingerprinted, starts)
+        match next_move(self.agent, self.grip.state):
+            case Act(ask=(), review=(), changed=(), delegate=(), start=starts, close=close) if (
+                not any(map(_fingerprinted, starts))
             ):
                 self._close(close)
             case _:
@@ -128,32 +132,41 @@ class Holder:
             self._collect()
             self._absorb()
             if self.grip.image.document["tries"] > MAX_TRIES:
-                await self._end(POISON)
+                await end(self.grip, POISON)
             elif self.stopping.is_set() and not self.tasks and not self.asked:
                 await self.grip.hand_back()
-            elif not (await self._withdraw() or await self._mail() or await self._own_asks()):
+            elif not (
+                await withdraw(self.agent, self.grip)
+                or await read(self.agent, self.grip, busy=bool(self.tasks or self.asked))
+                or await self._own_asks()
+            ):
                 await self._decided()
         await keep_trust(self.grip)
 
     async def _decided(self) -> None:
-        following = decide(
-            self.grip.state, self.agent.facts, running=self.tasks, max_steps=self.agent.max_steps
-        )
-        match following:
+        grip = self.grip
+        match next_move(self.agent, grip.state, running=self.tasks):
             case Judge(calls):
                 for call in calls:
-                    for entry in await judge_call(self.agent, call, self.grip.state):
-                        self.grip.note(entry)
+                    for entry in await judge_call(self.agent, call, grip.state):
+                        grip.note(entry)
             case Act() as act:
                 await self._act(act)
+            case Record(entries):
+                for entry in entries:
+                    grip.note(entry)
+            case Present() as present:
+                now, asker = grip.hand.clock.now(), self._asker()
+                await self._ask(presenting(asker, grip.state, present, now), go_on=False)
             case CallModel():
-                await self._call_model()
+                if failed := await think(self.agent, grip, self.stopping):
+                    await end(grip, failed)
             case Wait():
                 await self._wait()
-            case Finish() | Fail():
-                await self._end(following)
+            case Finish() | Fail() | Cancel() as how:
+                await end(grip, how)
             case Ended():
-                self.grip.done = True
+                grip.done = True
 
     def _collect(self) -> None:
         """Calls that ended since: a result is a fact, a question waits to be written."""
@@ -169,76 +182,30 @@ class Holder:
                     self._close([result])
 
     def _absorb(self) -> None:
-        """Grants that were taken back, and settled questions, once each (R10 writes them)."""
+        """Grants that were taken back, and what was waited for, once each (R10 writes them)."""
         for grant in standing_of(self.grip.image.revoked, self.grip.state.grants):
             self.grip.note(GrantRevoked(grant_id=grant.id))
         for entry in self.grip.image.settled:
-            resolution = _resolution(entry)
-            if resolution and entry["id"] not in self.grip.used_inputs:
-                self._resolved(entry["id"], resolution)
+            if entry["id"] not in self.grip.used_inputs:
+                self._settled(entry)
 
-    def _resolved(self, input_id: str, resolution: Resolution) -> None:
+    def _settled(self, entry: dict[str, Any], latest: Resolution | None = None) -> None:
+        """Take in how a question or a child run ended; `latest` is of the one that has no end yet."""
         grip = self.grip
         if not grip.used_inputs:
             grip.event(EventType.RUN_RESUMED)
-        grip.note(InputResolved(input_id=input_id, resolution=resolution))
-        grip.used_inputs.append(input_id)
-        for entry in follow_up(self.agent, grip.state, resolution):
-            grip.note(entry)
+        grip.used_inputs.append(entry["id"])
+        if is_child(entry):
+            ended = ChildEnd.model_validate(entry["resolution"])
+            grip.note(ChildEnded(call_id=entry["call"], end=ended))
+            return
+        value = entry["resolution"]
+        resolution = Resolution.model_validate(value) if value else latest
+        assert resolution is not None  # noqa: S101 - only what is settled gets here
+        grip.note(InputResolved(input_id=entry["id"], resolution=resolution))
+        for follows in follow_up(self.agent, grip.state, resolution):
+            grip.note(follows)
         grip.hand.metrics.resumed(grip.hand.clock.now() - resolution.at)
-
-    # --- messages, and questions that need no answer any more ---
-
-    def _unread(self) -> list[Message]:
-        return [
-            Message(**m) for m in self.grip.image.inbox if m["id"] not in self.grip.used_messages
-        ]
-
-    def _overtaken(self) -> bool:
-        """Whether a message is there that open questions must not keep waiting."""
-        return any(message.mode != "queue" for message in self._unread())
-
-    async def _mail(self) -> bool:
-        """Take messages in, or have the questions that they overtake closed (R16). True: look again."""
-        grip, unread = self.grip, self._unread()
-        if not unread or self.tasks or self.asked:
-            return False
-        if not grip.state.calls:
-            for message in unread:
-                grip.note(MessageReceived(id=message.id, text=message.text, sender=message.sender))
-                grip.used_messages.append(message.id)
-            return True
-        overtaken = supersedable(self._open())
-        if not overtaken or not self._overtaken():
-            return False
-        if await grip.flush():
-            closes = {e["id"]: close_entry(grip.image.document, e, "superseded") for e in overtaken}
-
-            async def row(image: Image, step: Step) -> Image | None:
-                return await grip.hand.runs.supersede(image, closes, step)
-
-            if await grip.let_go(row):
-                grip.hand.relay.post(grip.image.id, list(closes.values()))
-        return True
-
-    async def _withdraw(self) -> bool:
-        """R17: take back what need not be asked: its tool is gone, or a grant covers it. True: look again."""
-        grip = self.grip
-        needless = gone_asks(self._open(), self.agent.toolbox)
-        needless += covered_asks(self._open(), grip.state.calls)
-        if not needless:
-            return False
-        closes = {e["id"]: close_entry(grip.image.document, e, "withdrawn") for e in needless}
-
-        async def row(image: Image, step: Step) -> Image | None:
-            return await grip.hand.runs.withdraw(image, closes, step)
-
-        if await grip.flush() and await grip.commit(row):
-            grip.hand.relay.post(grip.image.id, list(closes.values()))
-        return True
-
-    def _open(self) -> list[dict[str, Any]]:
-        return [e for e in self.grip.image.open if e["id"] not in self.grip.used_inputs]
 
     # --- questions and calls ---
 
@@ -248,49 +215,70 @@ class Holder:
             return False
         state = self.grip.state
         calls = [state.calls[call_id] for call_id in self.asked]
-        if self._overtaken():
+        if overtaken(self.agent, self.grip):
             self.asked.clear()
             self._close([superseded(call) for call in calls])
             return True
         now, asker = self.grip.hand.clock.now(), self._asker()
-        requests = [own_ask(asker, call, self.asked[call.call.id], now) for call in calls]
-        busy = [
-            c for c in state.calls.values() if not c.result and not c.open_ask and c not in calls
-        ]
-        if await self._ask(Proposal.asking(requests, calls), go_on=bool(busy or self.tasks)):
+        pairs = [(own_ask(asker, call, self.asked[call.call.id], now), call) for call in calls]
+        busy = [c for c in state.calls.values() if not c.result and not c.waits and c not in calls]
+        proposal = asking(pairs, stops=self._stops)
+        if await self._ask(proposal, go_on=bool(busy or self.tasks)):
             self.asked.clear()
         return True
 
     async def _act(self, act: Act) -> None:
-        if act.ask and self._overtaken():
+        if act.ask and overtaken(self.agent, self.grip):
             self._close([superseded(call) for call in act.ask])
             return
         self._close(act.close)
-        if self._judge_anew(act.start):
+        if self._judge_anew([*act.start, *act.delegate]):
             return
         drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
         for entry in drifted:
             self.grip.note(entry)
         if drifted:
             return  # asked again, with what changed
+        delegations = self._delegations(act.delegate)
+        proposal = await self._questions(act)
+        proposal += delegating(self.agent, self._asker(), self.grip.state, delegations)
+        if act.start:
+            whole = proposal + Proposal(self._intents(act.start))
+            if await self.grip.commit(self._starting(act, proposal), whole):
+                await self._launch(act.start)
+        elif proposal.asks:
+            await self._ask(proposal, go_on=bool(self.tasks))
+
+    async def _questions(self, act: Act) -> Proposal:
+        """What these moves ask people."""
         tools = self.agent.toolbox
         seen = {c.call.id: await fingerprint_of(tools.get(c.call.tool), c) for c in act.ask}
         now, asker = self.grip.hand.clock.now(), self._asker()
-        requests: list[InteractionRequest] = [approval(asker, call, now) for call in act.ask]
-        requests += [review(asker, call, now) for call in act.review]
-        proposal = Proposal.asking(
-            requests, [*act.ask, *act.review], *self._intents(act.start), seen=seen
-        )
-        if act.start:
-            if await self.grip.commit(self._starting(act), proposal):
-                await self._launch(act.start)
-        elif requests:
-            await self._ask(proposal, go_on=bool(self.tasks))
+        pairs: list[tuple[InteractionRequest, CallState]] = [
+            (approval(asker, call, now), call) for call in act.ask
+        ]
+        pairs += [(review(asker, call, now), call) for call in act.review]
+        changed = {c.call.id: tools[c.call.tool].facts.schema_digest for c in act.changed}
+        for call in act.changed:
+            tool = tools[call.call.tool]
+            said = difference(await self.grip.hand.schemas.get(call.schema_digest), tool)
+            pairs.append((change(asker, call, tool.schema, said, now), call))
+        return asking(pairs, seen=seen, changed_to=changed, stops=self._stops)
+
+    def _delegations(self, calls: Sequence[CallState]) -> list[Delegated]:
+        """The child runs of these calls; a call that can't have any is closed."""
+        found = []
+        for call in calls:
+            try:
+                found.append(delegated(self._asker(), call))
+            except ToolError as error:
+                self._close([closed_as(call, CallOutcome.ERROR, str(error))])
+        return found
 
     def _judge_anew(self, calls: Iterable[CallState]) -> bool:
         """Note where the policy does not allow a call any more that nobody approved. True: look again."""
         state = self.grip.state
-        found = [judged_anew(self.agent, call, state.standing) for call in list(calls)]
+        found = [judged_anew(self.agent, call, state) for call in list(calls)]
         stricter = [entry for entry in found if entry is not None]
         for entry in stricter:
             self.grip.note(entry)
@@ -303,12 +291,12 @@ class Holder:
             return await self.grip.commit(runs.ask_and_go_on, proposal)
         return await self.grip.let_go(runs.ask_and_park, proposal)
 
-    def _starting(self, act: Act) -> Row:
+    def _starting(self, act: Act, proposal: Proposal) -> Row:
         """The row that writes these intents."""
         runs = self.grip.hand.runs
         if any(call.in_doubt for call in act.start):
             return runs.take_over
-        if act.ask or act.review:
+        if proposal.asks:
             return runs.ask_and_go_on
         return runs.apply_answers if self.grip.used_inputs else runs.append
 
@@ -341,83 +329,20 @@ class Holder:
             self.grip.note(ToolFinished(result=result))
             self.grip.hand.metrics.called(result.outcome)
 
-    # --- the model, waiting, the end ---
-
-    async def _call_model(self) -> None:
-        """Ask the model. What the first call is made from needs no write of its own: nothing ran yet."""
-        if self.grip.state.steps and not await self.grip.flush():
-            return
-        for attempt in range(1, MODEL_TRIES + 1):
-            try:
-                await self._one_model_call()
-            except ModelError as error:
-                self.grip.hand.metrics.replied("failed")
-                if not error.transient or attempt == MODEL_TRIES:
-                    await self._end(Fail(error.code, str(error)))
-                    return
-                _log.warning(
-                    "model_failed", run_id=self.grip.image.id, attempt=attempt, reason=str(error)
-                )
-                if await self._stopped_within(full_jitter(attempt, *MODEL_BACKOFF).total_seconds()):
-                    return
-            else:
-                return
-
-    async def _stopped_within(self, seconds: float) -> bool:
-        """Wait before the next try; True if this replica is told to stop meanwhile."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self.stopping.wait()
-        return self.stopping.is_set()
-
-    async def _one_model_call(self) -> None:
-        """A reply is noted; a deploy cuts the call off: another replica can ask again."""
-        asking = asyncio.ensure_future(ask_model(self.agent, self.grip.state))
-        stopping = asyncio.ensure_future(self.stopping.wait())
-        try:
-            await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if asking.done():
-                self.grip.note(asking.result())
-                self.grip.hand.metrics.replied("ok")
-        finally:
-            asking.cancel()
-            stopping.cancel()
-
     async def _wait(self) -> None:
         grip = self.grip
         if self.tasks and (grip.pending or grip.used_inputs):
             await grip.flush()  # its image may hold more to do
         elif self.tasks:
             await asyncio.wait(self.tasks.values(), return_when=asyncio.FIRST_COMPLETED)
-        elif grip.pending or grip.used_inputs:
+        elif grip.pending or grip.used_inputs or grip.used_messages:
             await grip.let_go(grip.hand.runs.ask_and_park)
         else:
             await grip.let_go(grip.hand.runs.park)
 
-    async def _end(self, how: Finish | Fail) -> None:
-        grip = self.grip
-        data: dict[str, Any] = {"applied": list(grip.state.applied)}
-        fields: dict[str, Any] = {}
-        sent = []
-        if isinstance(how, Finish):
-            status, kind, fields["text"] = RunStatus.COMPLETED, EventType.RUN_COMPLETED, how.text
-            entry: Entry = RunCompleted(text=how.text)
-        else:
-            status, kind = RunStatus.FAILED, EventType.RUN_FAILED
-            entry = RunFailed(code=how.code, message=how.message)
-            fields["error"] = {"code": how.code, "message": how.message}
-            data |= fields | {"undelivered": [message.id for message in self._unread()]}
-            sent = [close_entry(grip.image.document, e, "cancelled") for e in self._open()]
-        event = event_entry(grip.image.document, kind, number=0, at=grip.hand.clock.now(), **data)
-        proposal = Proposal([entry], sent=[*sent, event], fields=fields)
-
-        async def row(image: Image, step: Step) -> Image | None:
-            return await grip.hand.runs.end(image, status, step)
-
-        if await grip.commit(row, proposal, letting_go=True):
-            crash_point("end.done")
-            grip.done = True
-            grip.hand.metrics.ended(status)
+    @property
+    def _stops(self) -> bool:
+        return self.agent.human_input.on_expiry == "stop"
 
     def _asker(self) -> Asker:
         return asker_of(self.grip.image.document, self.grip.state, self.agent)
@@ -426,8 +351,3 @@ class Holder:
 def _fingerprinted(call: CallState) -> bool:
     """Whether what the call acts on must be looked at before it starts."""
     return call.approval is not None and call.approval.fingerprint is not None
-
-
-def _resolution(entry: dict[str, Any]) -> Resolution | None:
-    value = entry["resolution"]
-    return Resolution.model_validate(value) if value else None

@@ -5,13 +5,25 @@ from dataclasses import dataclass
 
 from placet.agents.agent import Agent
 from placet.clock import Clock
+from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
+from placet.domain.label import Label
 from placet.domain.run import Message, RunStatus
 from placet.errors import Conflict, NotFound
 from placet.ids import derived_id, new_id
+from placet.kernel import fold, read_entry
 from placet.kernel.journal import RunCancelled
 from placet.messages import CommandName, EventType, RunCommand
 from placet_runner.ports import Agents, Document, Image, Observer, Runs
-from placet_runner.rules.runs import MOST_UNREAD, close_entry, event_entry, new_run, outbox_entry
+from placet_runner.rules.families import children_of, end_entries, ended_again, stop_entry
+from placet_runner.rules.runs import (
+    MOST_UNREAD,
+    close_entry,
+    event_entry,
+    is_child,
+    new_run,
+    outbox_entry,
+    undelivered,
+)
 from placet_runner.usecases.grip import Outgoing
 from placet_runner.usecases.replica import Replica
 
@@ -39,39 +51,61 @@ class Talk:
         initiator: str | None,
         key: str | None = None,
         caller: str = "",
+        unattended: UnattendedApproval | None = None,
     ) -> Image:
         """Start a run: of a definition by its name, or the next one of an agent by its id.
 
         An agent that is at work gets the text as a message. The same `key` of the same caller is
-        the same run.
+        the same run. `unattended` says that nobody is there, for this run and all below it.
 
         Raises:
             NotFound: no such definition or agent.
-            Conflict: the key was used for another input.
+            Conflict: the key was used for another input, or the agent runs below another.
         """
         run_id = derived_id("run", namespace, caller, key) if key else new_id("run")
         message = Message(id=derived_id("msg", run_id, text), text=text, sender=initiator)
+        heritage = Heritage(unattended=unattended)
         if target in self.definitions:
-            agent_id = run_id.replace("run_", "agt_", 1)
-            return await self._create(namespace, run_id, agent_id, target, message)
+            birth = Birth(
+                agent=target,
+                agent_id=run_id.replace("run_", "agt_", 1),
+                messages=(message,),
+                initiator=initiator,
+                heritage=heritage,
+            )
+            return await self._create(namespace, run_id, birth)
+        return await self._turn(namespace, target, run_id, (message,), heritage)
+
+    async def _turn(
+        self,
+        namespace: str,
+        agent_id: str,
+        run_id: str,
+        messages: Sequence[Message],
+        heritage: Heritage,
+    ) -> Image:
         for _ in range(RACES):
-            done = await self._next_turn(namespace, target, run_id, message)
+            done = await self._next_turn(namespace, agent_id, run_id, messages, heritage)
             if done is not None:
                 return done
-        raise Conflict(f"agent {target} keeps changing; try again")
+        raise Conflict(f"agent {agent_id} keeps changing; try again")
 
     async def _next_turn(
-        self, namespace: str, agent_id: str, run_id: str, message: Message
+        self,
+        namespace: str,
+        agent_id: str,
+        run_id: str,
+        messages: Sequence[Message],
+        heritage: Heritage,
     ) -> Image | None:
-        """A message to the agent's current run, or its next run. None: it changed meanwhile."""
+        """Messages to the agent's current run, or its next run. None: it changed meanwhile."""
         current, last = await self._newest(namespace, agent_id)
-        if last.id == run_id or message.id in last.document["seen"]:
+        if last.id == run_id or messages[-1].id in last.document["seen"]:
             return last  # the same key again
         if current == last.id and last.status.live:
-            if not await self.runs.message(last.id, message):
-                if await self._has_room(last.id):
+            for message in messages:
+                if not await self._told(namespace, last, message):
                     return None
-                raise _full(last)
             await self._nudge(last.id)
             return await self._read(namespace, last.id)
         if current not in (run_id, last.id):
@@ -80,8 +114,54 @@ class Talk:
             namespace, agent_id, current, run_id, last.id
         ):
             return None
-        agent = last.document["agent"]
-        return await self._create(namespace, run_id, agent_id, agent, message, after=last.id)
+        birth = Birth(
+            agent=last.document["agent"],
+            agent_id=agent_id,
+            messages=tuple(messages),
+            initiator=messages[0].sender,
+            after_run_id=last.id,
+            heritage=heritage,
+        )
+        return await self._create(namespace, run_id, birth)
+
+    async def _told(self, namespace: str, run: Image, message: Message) -> bool:
+        """Whether a live run has the message now. Raises Conflict where it has no room or takes none."""
+        _refuse_child(run)
+        if await self.runs.message(run.id, message):
+            return True
+        if not await self._has_room(run.id):
+            raise _full(run)
+        return message.id in (await self._read(namespace, run.id)).document["seen"]
+
+    async def born(self, namespace: str, run_id: str, birth: Birth) -> None:
+        """A run starts another: a child, or its agent's next turn. Doing it again is harmless.
+
+        A child that has ended already says so again.
+        """
+        if birth.parent_run_id is None:
+            await self._turn(namespace, birth.agent_id, run_id, birth.messages, birth.heritage)
+            return
+        document = new_run(run_id, namespace, birth, self.clock.now())
+        if await self.replica.create(document):
+            self.metrics.created()
+            return
+        image = await self._read(namespace, run_id)
+        if image.status.live:
+            await self.replica.take_up(run_id)
+        else:
+            self.relay.post(run_id, ended_again(image.document))
+
+    async def child_ended(self, run_id: str, end: ChildEnd) -> None:
+        """R8 for a child: its parent goes on once nothing is waited for any more."""
+        if await self.runs.record_child(run_id, end) or await self.runs.note_closed(run_id, end):
+            await self._nudge(run_id)
+        elif (image := await self.runs.get(run_id)) and image.status.live:
+            await self.replica.take_up(run_id, wait=False)
+
+    async def hush(self, run_id: str, message: Message) -> None:
+        """A message came to the root: what this run below asks is closed, and it goes on."""
+        if await self.runs.message(run_id, message):
+            await self._nudge(run_id)
 
     async def _newest(self, namespace: str, agent_id: str) -> tuple[str, Image]:
         """The id of the agent's current run, and that run, or the one before it.
@@ -101,18 +181,14 @@ class Talk:
     async def _bury(self, namespace: str, run_id: str, agent_id: str, agent: str) -> None:
         """Take the id of a run that was announced and never inserted, so that it never will be."""
         nothing = Message(id=derived_id("msg", run_id, "never"), text="")
-        never = new_run(
-            run_id,
-            namespace=namespace,
-            agent_id=agent_id,
-            agent=agent,
-            message=nothing,
-            initiator=None,
-            now=self.clock.now(),
-        )
-        await self.runs.create(
-            never | {"status": "cancelled", "inbox": [], "outbox": [], "due": None}
-        )
+        birth = Birth(agent=agent, agent_id=agent_id, messages=(nothing,))
+        await self._never(namespace, run_id, birth)
+
+    async def _never(self, namespace: str, run_id: str, birth: Birth) -> bool:
+        """Insert a run as cancelled, so that it never runs. False: it exists."""
+        never = new_run(run_id, namespace, birth, self.clock.now())
+        ended: Document = {"status": "cancelled", "inbox": [], "outbox": [], "due": None}
+        return await self.runs.create(never | ended)
 
     async def _has_room(self, run_id: str) -> bool:
         image = await self.runs.get(run_id)
@@ -126,6 +202,7 @@ class Talk:
             Conflict: nothing live accepted it.
         """
         current = await self._target(namespace, target)
+        _refuse_child(current)
         row = self.runs.queue_message if message.mode == "queue" else self.runs.message
         image = await row(current.id, message)
         if image is None:
@@ -141,22 +218,48 @@ class Talk:
 
     async def abort(self, namespace: str, target: str, by: str | None) -> Image:
         """R18: end a run at once, also while the broker is away. An ended one is shown as it ended."""
-        current = await self._target(namespace, target)
+        return await self._cancel(await self._target(namespace, target), by)
+
+    async def stop(self, namespace: str, run_id: str, birth: Birth, by: str | None) -> None:
+        """R18 for a child: one that does not exist yet never will run."""
+        if await self._never(namespace, run_id, birth):
+            never = new_run(run_id, namespace, birth, self.clock.now())
+            ended = never | {"status": RunStatus.CANCELLED.value, "label": Label.PUBLIC.value}
+            self.relay.post(run_id, ended_again(ended))
+            return
+        image = await self._cancel(await self._read(namespace, run_id), by)
+        if not image.status.live:
+            self.relay.post(run_id, ended_again(image.document))
+
+    async def _cancel(self, current: Image, by: str | None) -> Image:
         entry = RunCancelled(by=by, at=self.clock.now())
         control = outbox_entry(
-            RunCommand(command=CommandName.ABORT, run_id=current.id, namespace=namespace),
+            RunCommand(
+                command=CommandName.ABORT,
+                run_id=current.id,
+                namespace=current.document["namespace"],
+            ),
             exchange="placet.control",
             key="abort",
             event_id=derived_id("evt", current.id, "control"),
             run_id=current.id,
         )
-        cancelled = self._cancelled(current.document, await self.runs.history(current))
-        image = await self.runs.abort(current.id, entry, [control, cancelled])
+        history = await self.runs.history(current)
+        told = [control, self._cancelled(current.document, history)]
+        if current.document.get("parent"):
+            label = fold(map(read_entry, history)).taint
+            told += end_entries(current.document, RunStatus.CANCELLED, "cancelled", label)
+        image = await self.runs.abort(current.id, entry, told)
         if image is None:
-            return await self._read(namespace, current.id)
+            return await self._read(current.document["namespace"], current.id)
         self.replica.cancel(image.id)
         self.metrics.ended(RunStatus.CANCELLED)
-        closes = [close_entry(image.document, e, "cancelled") for e in image.open]
+        closes = [
+            stop_entry(image.document, e)
+            if is_child(e)
+            else close_entry(image.document, e, "cancelled")
+            for e in image.open
+        ]
         self.relay.post(image.id, image.document["outbox"])
         self.relay.post(image.id, closes)
         return image
@@ -165,25 +268,19 @@ class Talk:
         """One run. Raises NotFound, also for another namespace's."""
         return await self._read(namespace, run_id)
 
-    async def _create(
-        self,
-        namespace: str,
-        run_id: str,
-        agent_id: str,
-        agent: str,
-        message: Message,
-        after: str | None = None,
-    ) -> Image:
-        document = new_run(
-            run_id,
-            namespace=namespace,
-            agent_id=agent_id,
-            agent=agent,
-            message=message,
-            initiator=message.sender,
-            now=self.clock.now(),
-            after_run_id=after,
-        )
+    async def family(self, image: Image) -> list[Image]:
+        """The live runs below a run, nearest first."""
+        found: list[Image] = []
+        level = [image]
+        while level:
+            ids = [e["id"] for each in level for e in children_of(each.open)]
+            read = [await self.runs.get(run_id) for run_id in ids]
+            level = [child for child in read if child is not None and child.status.live]
+            found += level
+        return found
+
+    async def _create(self, namespace: str, run_id: str, birth: Birth) -> Image:
+        document = new_run(run_id, namespace, birth, self.clock.now())
         created = await self.replica.create(document)
         if created is None:
             return await self._again(namespace, document)
@@ -236,11 +333,19 @@ class Talk:
     def _cancelled(self, run: Document, history: Sequence[Document]) -> Document:
         """The event; what arrives between the read and the abort is not in it, but in the run."""
         applied = [entry["input_id"] for entry in history if entry["type"] == "input.resolved"]
-        undelivered = [message["id"] for message in run["inbox"]]
+        unread = [message.id for message in undelivered(run)]
         now = self.clock.now()
         return event_entry(
-            run, EventType.RUN_CANCELLED, number=0, at=now, applied=applied, undelivered=undelivered
+            run, EventType.RUN_CANCELLED, number=0, at=now, applied=applied, undelivered=unread
         )
+
+
+def _refuse_child(image: Image) -> None:
+    """A run below another takes no messages of its own."""
+    if image.document.get("parent"):
+        root = image.document["root_run_id"]
+        detail = f"{image.id} runs below another and takes no messages; tell its root, {root}"
+        raise Conflict(detail, code="not_root")
 
 
 def _full(image: Image) -> Conflict:

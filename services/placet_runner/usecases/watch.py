@@ -1,12 +1,15 @@
 """Waiting for a run to stand still: woken by this replica, polled for where another holds it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from placet.clock import Clock
 from placet.domain.run import RunStatus
 from placet_runner.ports import Image, Runs
+from placet_runner.rules.runs import is_child
+
+Family = Callable[[Image], Awaitable[list[Image]]]
 
 _FIRST_LOOK = 0.05
 _LONGEST_LOOK = 0.5
@@ -15,8 +18,10 @@ _LONGEST_LOOK = 0.5
 class Watch:
     """Who in this process waits for which run."""
 
-    def __init__(self, runs: Runs, clock: Clock) -> None:
+    def __init__(self, runs: Runs, clock: Clock, family: Family) -> None:
+        """`family` reads the live runs below a run."""
         self._runs = runs
+        self._family = family
         self._clock = clock
         self._waiting: dict[str, set[asyncio.Event]] = {}
 
@@ -26,19 +31,28 @@ class Watch:
             event.set()
 
     async def stands(self, image: Image, seconds: float, settled: str | None) -> Image:
-        """The run once it stands still, or as it is after that time.
+        """The run once it and the runs below it stand still, or as it is after that time.
 
-        With `settled`, it does not stand still while that input is open or not taken up.
+        With `settled`, they do not stand still while that input is open or not taken up.
         """
         until = self._clock.monotonic() + seconds
         pause = _FIRST_LOOK
         with self._event(image.id) as event:
-            while not _stands(image, settled) and (left := until - self._clock.monotonic()) > 0:
+            while (left := until - self._clock.monotonic()) > 0:
+                if _stands(image, settled) and await self._quiet(image, settled):
+                    break
                 await _either(event, min(pause, left))
                 event.clear()
                 pause = min(pause * 1.5, _LONGEST_LOOK)
                 image = await self._runs.get(image.id) or image
         return image
+
+    async def _quiet(self, image: Image, settled: str | None) -> bool:
+        """Whether the runs below stand still too."""
+        if not image.status.live or not any(map(is_child, image.open)):
+            return True
+        below = await self._family(image)
+        return bool(below) and all(_stands(each, settled) for each in below)
 
     @contextmanager
     def _event(self, run_id: str) -> Iterator[asyncio.Event]:

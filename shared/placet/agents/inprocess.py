@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
@@ -26,7 +25,7 @@ from placet.domain.interaction import (
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
-from placet.domain.run import Message
+from placet.domain.run import Message, RunStatus
 from placet.errors import Invalid, ModelError, ToolError
 from placet.gate import Decision
 from placet.ids import new_id
@@ -316,10 +315,9 @@ async def _child(parent: _Run, definition: Agent, birth: Birth) -> ChildEnd:
         parent.clock,
     )
     await run.go()
-    ended: Any = run.result.status
     return ChildEnd(
         run_id=run_id,
-        status=ended,
+        status=RunStatus(run.result.status),
         text=run.result.text or run.result.error or "",
         label=run.state.taint,
     )

@@ -25,6 +25,7 @@ from placet.kernel.journal import (
     CallJudged,
     Entry,
     GrantGiven,
+    ToolChanged,
     ToolFinished,
     TrustGiven,
 )
@@ -82,6 +83,7 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
     What the agent's own evaluator makes of it; the grant or the trust that it gives; and a second
     verdict on each waiting call that may run now.
     """
+    yield from _accepted_changes(state, resolution)
     call = next((c for c in state.calls.values() if _waited_for(c, resolution)), None)
     if call is None:
         return
@@ -97,6 +99,24 @@ def follow_up(agent: Agent, state: State, resolution: Resolution) -> Iterator[En
         for waiting in list(state.calls.values()):
             if judged := covered(agent, waiting, state):
                 yield judged
+
+
+def _accepted_changes(state: State, resolution: Resolution) -> Iterator[ToolChanged]:
+    """A person accepted a call of a tool that was deployed with another schema meanwhile."""
+    content = resolution.outcome.content
+    if resolution.state is not InputState.ANSWERED or not isinstance(content, dict):
+        return
+    for call in list(state.calls.values()):
+        asked = call.change
+        if asked is None or asked.input_id != resolution.input_id:
+            continue
+        if content.get("outcome") == "accept":
+            yield ToolChanged(
+                call_id=call.call.id,
+                was=call.schema_digest,
+                now=asked.changed_to,
+                args=content.get("args"),
+            )
 
 
 def _evaluated(agent: Agent, call: CallState, resolution: Resolution) -> tuple[bool, bool] | None:

@@ -5,7 +5,7 @@ from typing import Literal
 from placet.domain.base import JsonObject, Value
 from placet.domain.label import Label
 from placet.domain.risk import ToolRisk
-from placet.domain.run import Message
+from placet.domain.run import Message, RunStatus
 
 UnattendedApproval = Literal["deny", "ask", "allow"]
 
@@ -58,7 +58,7 @@ class ChildEnd(Value):
     """How a child run ended, as its parent hears it."""
 
     run_id: str
-    status: Literal["completed", "failed", "cancelled"]
+    status: RunStatus
     text: str = ""
     """What it said last, or why it failed."""
     label: Label = Label.PUBLIC

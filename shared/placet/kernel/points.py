@@ -39,11 +39,20 @@ class Reading(StrEnum):
     """The rounds are used up: the stage goes on past this point alone, which nobody approved."""
     STOPPED = "stopped"
     """The rounds are used up and the point says to stop: the run ends with an error that names it."""
+    AUTO_APPROVED = "auto_approved"
+    """Nobody was there to ask, and the point does not need anybody."""
+    GONE = "gone"
+    """The definition does not have the point any more."""
 
     @property
     def passes(self) -> bool:
         """Whether the stage goes on past the point."""
-        return self in (Reading.APPROVED, Reading.PROCEEDED_UNANSWERED, Reading.EXHAUSTED)
+        return self in (
+            Reading.APPROVED,
+            Reading.PROCEEDED_UNANSWERED,
+            Reading.EXHAUSTED,
+            Reading.AUTO_APPROVED,
+        )
 
 
 @dataclass(frozen=True, slots=True)

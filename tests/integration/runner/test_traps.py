@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from placet.domain.heritage import Birth
 from placet.agents.scripted import says
 from placet.ids import new_id
 from placet.kernel.journal import RunCancelled, ToolStarted
