@@ -14,10 +14,12 @@ from placet.agents.models import Model, ToolSchema
 from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
+from placet.agents.staging import checked_stages
 from placet.agents.tool import Tool
 from placet.agents.workspace import Workspace
 from placet.domain.interaction import Accepts
 from placet.domain.risk import ToolRisk
+from placet.domain.stage import Stage
 from placet.errors import DefinitionError
 from placet.gate import Policy
 from placet.gate.names import NAME, look_alikes, same_tool
@@ -70,6 +72,7 @@ class Agent:
         taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
+        stages: named phases in their order; without any, there is `main` alone.
 
     Raises:
         DefinitionError: two tools of one name, an unknown builtin, tier, model or policy word, or a
@@ -95,6 +98,7 @@ class Agent:
     edits: bool = False
     taint: bool = False
     safe_commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stages: Sequence[Stage] = ()
     operator: Operator = field(default_factory=Operator, kw_only=True)
     """What the operator says; a runner sets it for every agent that it loads."""
     trusted: dict[str | None, dict[str, str]] = field(
@@ -124,6 +128,7 @@ class Agent:
             ) from None
         self.workspace = Workspace(Path(self.folder), self.operator.shell)
         _ = self.toolbox, self.resolved_model, self.policy
+        self.stages = checked_stages(self)
 
     def under(self, operator: Operator) -> "Agent":
         """This definition as the operator bounds it. Raises DefinitionError."""

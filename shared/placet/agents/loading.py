@@ -1,4 +1,4 @@
-"""Loading agents from a person's own file or module. One that fails does not stop the others."""
+"""Loading agents from a person's own files or modules. One that fails does not stop the others."""
 
 import importlib
 import importlib.util
@@ -11,8 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 from placet.agents.agent import Agent
+from placet.agents.definitions import SUFFIXES, read_definition
 from placet.agents.operator import Operator
 from placet.agents.policies import unmatched
+from placet.agents.workspace.own import DEFINITIONS
 from placet.errors import DefinitionError
 from placet.ids import derived_id
 
@@ -30,17 +32,17 @@ class Loaded:
 
 
 def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loaded:
-    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded.
+    """Every `Agent` that these files (`.py`, `.toml`, `.json`) or modules (`a.b.c`) hold, as bounded.
 
     None of them gets at any of these files without being asked about, even where they are in its folder.
     """
     loaded = Loaded()
     bounds = operator or Operator()
     for source in sources:
-        if source.endswith(".py"):
+        if source.endswith(DEFINITIONS):
             loaded.files.append(Path(os.path.abspath(source)))
         try:
-            _collect(loaded, source, _module(source), bounds)
+            _collect(loaded, source, _agents_in(loaded, source), bounds)
         except DefinitionError as error:
             loaded.problems.append(str(error))
     loaded.problems += unmatched(bounds, loaded.agents.values())
@@ -73,12 +75,22 @@ def _not_durable(agent: Agent) -> str | None:
     return None
 
 
-def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator) -> None:
+def _agents_in(loaded: Loaded, source: str) -> list[Agent]:
+    if source.endswith(SUFFIXES):
+        agent = read_definition(Path(source))
+        modules = (sys.modules.get(tool.function.__module__) for tool in agent.tools)
+        loaded.files += {Path(os.path.abspath(m.__file__)) for m in modules if m and m.__file__}
+        return [agent]
+    module = _module(source)
     if module.__file__ and not source.endswith(".py"):
         loaded.files.append(Path(os.path.abspath(module.__file__)))
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:
         raise DefinitionError(f"{source}: no Agent at the top level of the module")
+    return found
+
+
+def _collect(loaded: Loaded, source: str, found: Iterable[Agent], operator: Operator) -> None:
     for agent in {id(each): each for each in found}.values():
         if loaded.found.setdefault(agent.name, agent) is not agent:
             loaded.problems.append(f"{source}: an agent called {agent.name!r} is loaded already")
