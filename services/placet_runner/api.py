@@ -14,10 +14,10 @@ from placet.errors import Invalid, NotAllowed
 from placet.ids import derived_id, new_id
 from placet.process.access import caller
 from placet.process.auth import Caller
-from placet_runner.rules.runs import run_view
+from placet_runner.rules.views import run_view
 from placet_runner.usecases.grants import Grants, Trusted
 from placet_runner.usecases.talk import Talk
-from placet_runner.usecases.watch import Watch
+from placet_runner.usecases.watch import Watch, family
 
 MAX_WAIT = 60.0
 
@@ -169,11 +169,11 @@ def router(
 
         With `settled`, standing still does not count while that input is still open.
         """
-        image = await talk.look(who.namespace, run_id)
+        image = await talk.read(who.namespace, run_id)
         if wait:
             image = await watch.stands(image, wait, settled)
         entries = await talk.runs.history(image) if journal else None
-        below = [each.document for each in await talk.family(image)]
+        below = [each.document for each in await family(talk.runs, image)]
         return run_view(image.document, journal=entries, below=below)
 
     @api.post("/runs/{run_id}/messages", status_code=202)

@@ -8,6 +8,7 @@ from placet.errors import Conflict, Invalid, NotFound, Unavailable
 from placet.messages import CommandName, RunCommand, decode
 from placet.messages.users import BROKER_USER, NOTIFIER_USER, RUNNER_USER
 from placet.process import logs
+from placet_runner.usecases.descent import Descent
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.talk import Talk
 
@@ -23,6 +24,7 @@ class RunnerConsumers:
     def __init__(self, replica: Replica, talk: Talk) -> None:
         self._replica = replica
         self._talk = talk
+        self._descent = Descent(talk)
 
     async def on_command(self, delivery: Delivery) -> Settle:
         """Start, wake, message, abort: from a runner or the notifier."""
@@ -61,13 +63,13 @@ class RunnerConsumers:
             raise Invalid(f"the notifier may tell runs something, not {command.command}")
         match command.command:
             case CommandName.START if command.birth:
-                await self._talk.born(command.namespace, command.run_id, command.birth)
+                await self._descent.born(command.namespace, command.run_id, command.birth)
             case CommandName.START | CommandName.WAKE:
                 await self._replica.take_up(command.run_id)
             case CommandName.MESSAGE:
                 await self._message(command, delivery.user_id)
             case CommandName.ABORT if command.birth:
-                await self._talk.stop(
+                await self._descent.stop(
                     command.namespace, command.run_id, command.birth, command.by
                 )
             case CommandName.ABORT:
@@ -75,13 +77,13 @@ class RunnerConsumers:
             case CommandName.CHILD:
                 if command.child is None:
                     raise Invalid("a child command without the child's end")
-                await self._talk.child_ended(command.run_id, command.child)
+                await self._descent.child_ended(command.run_id, command.child)
 
     async def _message(self, command: RunCommand, sender: str | None) -> None:
         if command.message is None:
             raise Invalid("a message command without a message")
         if command.message.mode == "hush" and sender == RUNNER_USER:
-            await self._talk.hush(command.run_id, command.message)
+            await self._descent.hush(command.run_id, command.message)
         else:
             await self._talk.tell(command.namespace, command.run_id, command.message)
 

@@ -13,7 +13,7 @@ class RunnerSettings(Settings):
     """Settings of the runner."""
 
     agents: Names = (BUNDLED,)
-    """Files (`my_agents.py`) or modules (`my.agents`) whose agents are loaded."""
+    """Files (`my_agents.py`, `coder.toml`, `coder.json`) or modules (`my.agents`) whose agents are loaded."""
     runner_slots: int = Field(default=64, ge=1, le=10_000)
     """How many runs one replica holds at once."""
     lease_seconds: float = Field(default=30, ge=1, le=3600)

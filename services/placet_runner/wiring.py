@@ -20,8 +20,8 @@ from placet_runner.api import grants_router, router
 from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsumers
 from placet_runner.jobs import SweepJob
 from placet_runner.metrics import RunnerMetrics
-from placet_runner.settings import RunnerSettings
 from placet_runner.rules.differences import described
+from placet_runner.settings import RunnerSettings
 from placet_runner.store import StoredAgents, StoredRuns, StoredSchemas
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
@@ -63,17 +63,8 @@ class Runner:
         self.loaded = for_a_runner(loaded or _found(settings))
         self._clock = DatabaseClock(platform.clock, database)
         self._schemas = StoredSchemas(database.collection("schemas"))
-        hand = Hand(
-            runs=self.runs,
-            agents=StoredAgents(database.collection("agents")),
-            schemas=self._schemas,
-            relay=self.relay,
-            clock=self._clock,
-            metrics=self.metrics,
-            owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
-            lease=settings.lease,
-        )
-        self._watch = Watch(self.runs, self._clock, lambda image: self.talk.family(image))
+        hand = self._hand(StoredAgents(database.collection("agents")))
+        self._watch = Watch(self.runs, self._clock)
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
@@ -90,6 +81,18 @@ class Runner:
         self._registry = platform.metrics
         self._registry.before_scrape(Gauges(collection, self.metrics, self._clock).refresh)
 
+    def _hand(self, agents: StoredAgents) -> Hand:
+        return Hand(
+            runs=self.runs,
+            agents=agents,
+            schemas=self._schemas,
+            relay=self.relay,
+            clock=self._clock,
+            metrics=self.metrics,
+            owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
+            lease=self._settings.lease,
+        )
+
     @property
     def service(self) -> Service:
         """The runner as the process runs it."""
@@ -103,7 +106,7 @@ class Runner:
                     lets_go=self.loaded.operator.tables.unattended.allow,
                 ),
                 grants_router(
-                    Grants(self.runs, self.talk.look, self._clock), Trusted(self.talk.agents)
+                    Grants(self.runs, self.talk.read, self._clock), Trusted(self.talk.agents)
                 ),
             ),
             start=self.start,
@@ -129,7 +132,9 @@ class Runner:
                 counted = measured(name, handler, self._registry)
                 self._running[queue] = await self._bus.consume(queue, counted, prefetch=slots)
         tools = (tool for agent in self.loaded.agents.values() for tool in agent.toolbox.values())
-        await self._schemas.keep({tool.facts.schema_digest: described(tool) for tool in tools}.values())
+        await self._schemas.keep(
+            {tool.facts.schema_digest: described(tool) for tool in tools}.values()
+        )
         await self._clock.measure()
         self._sweeping.start()
 

@@ -1,6 +1,6 @@
 """All of Placet in the test's own process: real services, real REST, agents of the test's own."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ import httpx2
 
 from placet import Agent
 from placet.agents.loading import Loaded
+from placet.agents.tool import Tool
 from placet.bus.inprocess import Hub
 from placet.client import AsyncClient
 from placet.clock import SystemClock
@@ -95,3 +96,9 @@ async def system(
             AsyncClient("http://127.0.0.1", key, transport=transport)
         )
         yield System(platform, runner, broker, client, key)
+
+
+def deploy(agent: Agent, tools: Iterable[Tool]) -> None:
+    """Give an agent that is loaded these tools from now on, as a deploy of another file would."""
+    agent.__dict__["toolbox"] = {tool.name: tool for tool in tools}
+    agent._situations.clear()

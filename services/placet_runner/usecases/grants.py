@@ -8,7 +8,7 @@ from placet.domain.grant import GivenGrant
 from placet.errors import Conflict, NotFound
 from placet.gate.names import same_tool
 from placet_runner.ports import Agents, Image, Runs
-from placet_runner.rules.runs import grants_of
+from placet_runner.rules.views import grants_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,13 +148,11 @@ class Holder:
         match next_move(self.agent, grip.state, running=self.tasks):
             case Judge(calls):
                 for call in calls:
-                    for entry in await judge_call(self.agent, call, grip.state):
-                        grip.note(entry)
+                    self._note(await judge_call(self.agent, call, grip.state))
             case Act() as act:
                 await self._act(act)
             case Record(entries):
-                for entry in entries:
-                    grip.note(entry)
+                self._note(entries)
             case Present() as present:
                 now, asker = grip.hand.clock.now(), self._asker()
                 await self._ask(presenting(asker, grip.state, present, now), go_on=False)
@@ -203,8 +201,7 @@ class Holder:
         resolution = Resolution.model_validate(value) if value else latest
         assert resolution is not None  # noqa: S101 - only what is settled gets here
         grip.note(InputResolved(input_id=entry["id"], resolution=resolution))
-        for follows in follow_up(self.agent, grip.state, resolution):
-            grip.note(follows)
+        self._note(follow_up(self.agent, grip.state, resolution))
         grip.hand.metrics.resumed(grip.hand.clock.now() - resolution.at)
 
     # --- questions and calls ---
@@ -235,8 +232,7 @@ class Holder:
         if self._judge_anew([*act.start, *act.delegate]):
             return
         drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
-        for entry in drifted:
-            self.grip.note(entry)
+        self._note(drifted)
         if drifted:
             return  # asked again, with what changed
         delegations = self._delegations(act.delegate)
@@ -280,8 +276,7 @@ class Holder:
         state = self.grip.state
         found = [judged_anew(self.agent, call, state) for call in list(calls)]
         stricter = [entry for entry in found if entry is not None]
-        for entry in stricter:
-            self.grip.note(entry)
+        self._note(stricter)
         return bool(stricter)
 
     async def _ask(self, proposal: Proposal, *, go_on: bool) -> bool:
@@ -323,6 +318,10 @@ class Holder:
             result = await execute(tool, call, context_for(asker, call))
         crash_point("tool.returned")
         return result
+
+    def _note(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self.grip.note(entry)
 
     def _close(self, results: Sequence[CallResult]) -> None:
         for result in results:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from placet.agents.agent import Agent
 from placet.clock import Clock
-from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
-from placet.domain.label import Label
+from placet.domain.heritage import Birth, Heritage, UnattendedApproval
 from placet.domain.run import Message, RunStatus
 from placet.errors import Conflict, NotFound
 from placet.ids import derived_id, new_id
@@ -14,7 +13,7 @@ from placet.kernel import fold, read_entry
 from placet.kernel.journal import RunCancelled
 from placet.messages import CommandName, EventType, RunCommand
 from placet_runner.ports import Agents, Document, Image, Observer, Runs
-from placet_runner.rules.families import children_of, end_entries, ended_again, stop_entry
+from placet_runner.rules.families import end_entries, stop_entry
 from placet_runner.rules.runs import (
     MOST_UNREAD,
     close_entry,
@@ -22,8 +21,8 @@ from placet_runner.rules.runs import (
     is_child,
     new_run,
     outbox_entry,
-    undelivered,
 )
+from placet_runner.rules.views import undelivered
 from placet_runner.usecases.grip import Outgoing
 from placet_runner.usecases.replica import Replica
 
@@ -74,9 +73,9 @@ class Talk:
                 heritage=heritage,
             )
             return await self._create(namespace, run_id, birth)
-        return await self._turn(namespace, target, run_id, (message,), heritage)
+        return await self.turn(namespace, target, run_id, (message,), heritage)
 
-    async def _turn(
+    async def turn(
         self,
         namespace: str,
         agent_id: str,
@@ -84,6 +83,7 @@ class Talk:
         messages: Sequence[Message],
         heritage: Heritage,
     ) -> Image:
+        """The next run of an agent, or these messages to the run that it has. Raises Conflict."""
         for _ in range(RACES):
             done = await self._next_turn(namespace, agent_id, run_id, messages, heritage)
             if done is not None:
@@ -106,8 +106,8 @@ class Talk:
             for message in messages:
                 if not await self._told(namespace, last, message):
                     return None
-            await self._nudge(last.id)
-            return await self._read(namespace, last.id)
+            await self.nudge(last.id)
+            return await self.read(namespace, last.id)
         if current not in (run_id, last.id):
             await self._bury(namespace, current, agent_id, last.document["agent"])
         if current != run_id and not await self.agents.set_current(
@@ -131,37 +131,7 @@ class Talk:
             return True
         if not await self._has_room(run.id):
             raise _full(run)
-        return message.id in (await self._read(namespace, run.id)).document["seen"]
-
-    async def born(self, namespace: str, run_id: str, birth: Birth) -> None:
-        """A run starts another: a child, or its agent's next turn. Doing it again is harmless.
-
-        A child that has ended already says so again.
-        """
-        if birth.parent_run_id is None:
-            await self._turn(namespace, birth.agent_id, run_id, birth.messages, birth.heritage)
-            return
-        document = new_run(run_id, namespace, birth, self.clock.now())
-        if await self.replica.create(document):
-            self.metrics.created()
-            return
-        image = await self._read(namespace, run_id)
-        if image.status.live:
-            await self.replica.take_up(run_id)
-        else:
-            self.relay.post(run_id, ended_again(image.document))
-
-    async def child_ended(self, run_id: str, end: ChildEnd) -> None:
-        """R8 for a child: its parent goes on once nothing is waited for any more."""
-        if await self.runs.record_child(run_id, end) or await self.runs.note_closed(run_id, end):
-            await self._nudge(run_id)
-        elif (image := await self.runs.get(run_id)) and image.status.live:
-            await self.replica.take_up(run_id, wait=False)
-
-    async def hush(self, run_id: str, message: Message) -> None:
-        """A message came to the root: what this run below asks is closed, and it goes on."""
-        if await self.runs.message(run_id, message):
-            await self._nudge(run_id)
+        return message.id in (await self.read(namespace, run.id)).document["seen"]
 
     async def _newest(self, namespace: str, agent_id: str) -> tuple[str, Image]:
         """The id of the agent's current run, and that run, or the one before it.
@@ -182,9 +152,9 @@ class Talk:
         """Take the id of a run that was announced and never inserted, so that it never will be."""
         nothing = Message(id=derived_id("msg", run_id, "never"), text="")
         birth = Birth(agent=agent, agent_id=agent_id, messages=(nothing,))
-        await self._never(namespace, run_id, birth)
+        await self.never(namespace, run_id, birth)
 
-    async def _never(self, namespace: str, run_id: str, birth: Birth) -> bool:
+    async def never(self, namespace: str, run_id: str, birth: Birth) -> bool:
         """Insert a run as cancelled, so that it never runs. False: it exists."""
         never = new_run(run_id, namespace, birth, self.clock.now())
         ended: Document = {"status": "cancelled", "inbox": [], "outbox": [], "due": None}
@@ -206,32 +176,22 @@ class Talk:
         row = self.runs.queue_message if message.mode == "queue" else self.runs.message
         image = await row(current.id, message)
         if image is None:
-            image = await self._read(namespace, current.id)
+            image = await self.read(namespace, current.id)
             if message.id not in image.document["seen"]:
                 if image.status.live:
                     raise _full(image)
                 raise Conflict("no agent accepted the message", code="not_live")
             return image
         if image.wake:
-            await self._nudge(image.id)
+            await self.nudge(image.id)
         return image
 
     async def abort(self, namespace: str, target: str, by: str | None) -> Image:
         """R18: end a run at once, also while the broker is away. An ended one is shown as it ended."""
-        return await self._cancel(await self._target(namespace, target), by)
+        return await self.cancel(await self._target(namespace, target), by)
 
-    async def stop(self, namespace: str, run_id: str, birth: Birth, by: str | None) -> None:
-        """R18 for a child: one that does not exist yet never will run."""
-        if await self._never(namespace, run_id, birth):
-            never = new_run(run_id, namespace, birth, self.clock.now())
-            ended = never | {"status": RunStatus.CANCELLED.value, "label": Label.PUBLIC.value}
-            self.relay.post(run_id, ended_again(ended))
-            return
-        image = await self._cancel(await self._read(namespace, run_id), by)
-        if not image.status.live:
-            self.relay.post(run_id, ended_again(image.document))
-
-    async def _cancel(self, current: Image, by: str | None) -> Image:
+    async def cancel(self, current: Image, by: str | None) -> Image:
+        """R18 for a run that was read; what it waits for is closed, and its parent is told."""
         entry = RunCancelled(by=by, at=self.clock.now())
         control = outbox_entry(
             RunCommand(
@@ -251,7 +211,7 @@ class Talk:
             told += end_entries(current.document, RunStatus.CANCELLED, "cancelled", label)
         image = await self.runs.abort(current.id, entry, told)
         if image is None:
-            return await self._read(current.document["namespace"], current.id)
+            return await self.read(current.document["namespace"], current.id)
         self.replica.cancel(image.id)
         self.metrics.ended(RunStatus.CANCELLED)
         closes = [
@@ -264,21 +224,6 @@ class Talk:
         self.relay.post(image.id, closes)
         return image
 
-    async def look(self, namespace: str, run_id: str) -> Image:
-        """One run. Raises NotFound, also for another namespace's."""
-        return await self._read(namespace, run_id)
-
-    async def family(self, image: Image) -> list[Image]:
-        """The live runs below a run, nearest first."""
-        found: list[Image] = []
-        level = [image]
-        while level:
-            ids = [e["id"] for each in level for e in children_of(each.open)]
-            read = [await self.runs.get(run_id) for run_id in ids]
-            level = [child for child in read if child is not None and child.status.live]
-            found += level
-        return found
-
     async def _create(self, namespace: str, run_id: str, birth: Birth) -> Image:
         document = new_run(run_id, namespace, birth, self.clock.now())
         created = await self.replica.create(document)
@@ -289,7 +234,7 @@ class Talk:
 
     async def _again(self, namespace: str, wanted: Document) -> Image:
         """R1 met its own id: the same request gets the same run."""
-        image = await self._read(namespace, wanted["_id"])
+        image = await self.read(namespace, wanted["_id"])
         same = ("agent", "agent_id", "initiator")
         if (
             any(image.document[f] != wanted[f] for f in same)
@@ -302,7 +247,7 @@ class Talk:
 
     async def _target(self, namespace: str, target: str) -> Image:
         if target.startswith("run_"):
-            return await self._read(namespace, target)
+            return await self.read(namespace, target)
         return await self._current(namespace, target)
 
     async def _current(self, namespace: str, agent_id: str) -> Image:
@@ -317,13 +262,14 @@ class Talk:
         known = ", ".join(sorted(self.definitions)) or "none is loaded"
         return NotFound(f"no agent {agent_id!r}; definitions: {known}")
 
-    async def _read(self, namespace: str, run_id: str) -> Image:
+    async def read(self, namespace: str, run_id: str) -> Image:
+        """One run. Raises NotFound, also for another namespace's."""
         image = await self.runs.get(run_id)
         if image is None or image.document["namespace"] != namespace:
             raise NotFound(f"no run {run_id!r}")
         return image
 
-    async def _nudge(self, run_id: str) -> None:
+    async def nudge(self, run_id: str) -> None:
         """Take the run up here and now if that can be; else its wake goes out."""
         if not await self.replica.take_up(run_id, wait=False):
             image = await self.runs.get(run_id)

@@ -1,15 +1,14 @@
 """Waiting for a run to stand still: woken by this replica, polled for where another holds it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from placet.clock import Clock
 from placet.domain.run import RunStatus
 from placet_runner.ports import Image, Runs
+from placet_runner.rules.families import children_of
 from placet_runner.rules.runs import is_child
-
-Family = Callable[[Image], Awaitable[list[Image]]]
 
 _FIRST_LOOK = 0.05
 _LONGEST_LOOK = 0.5
@@ -18,10 +17,8 @@ _LONGEST_LOOK = 0.5
 class Watch:
     """Who in this process waits for which run."""
 
-    def __init__(self, runs: Runs, clock: Clock, family: Family) -> None:
-        """`family` reads the live runs below a run."""
+    def __init__(self, runs: Runs, clock: Clock) -> None:
         self._runs = runs
-        self._family = family
         self._clock = clock
         self._waiting: dict[str, set[asyncio.Event]] = {}
 
@@ -51,7 +48,7 @@ class Watch:
         """Whether the runs below stand still too."""
         if not image.status.live or not any(map(is_child, image.open)):
             return True
-        below = await self._family(image)
+        below = await family(self._runs, image)
         return bool(below) and all(_stands(each, settled) for each in below)
 
     @contextmanager
@@ -65,6 +62,18 @@ class Watch:
             waiting.discard(event)
             if not waiting:
                 self._waiting.pop(run_id, None)
+
+
+async def family(runs: Runs, image: Image) -> list[Image]:
+    """The live runs below a run, nearest first."""
+    found: list[Image] = []
+    level = [image]
+    while level:
+        ids = [e["id"] for each in level for e in children_of(each.open)]
+        read = [await runs.get(run_id) for run_id in ids]
+        level = [child for child in read if child is not None and child.status.live]
+        found += level
+    return found
 
 
 def _stands(image: Image, settled: str | None) -> bool:

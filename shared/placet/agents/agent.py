@@ -11,11 +11,12 @@ from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.delegating import delegate_to
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.interventions import Classifier, HumanInTheLoop
-from placet.agents.models import Model, ToolSchema
+from placet.agents.models import Model
 from placet.agents.operator import Operator
 from placet.agents.policies import SourceRule, policy_of
 from placet.agents.providers import resolve_model
 from placet.agents.situation import Situation
+from placet.agents.staging import checked_stages
 from placet.agents.tool import Tool
 from placet.agents.workspace import Workspace
 from placet.domain.heritage import Heritage, UnattendedApproval
@@ -24,8 +25,7 @@ from placet.domain.risk import ToolRisk
 from placet.domain.stage import Stage
 from placet.errors import DefinitionError
 from placet.gate import Policy
-from placet.gate.names import NAME, look_alikes, same_tool
-from placet.kernel.decide import ToolFacts
+from placet.gate.names import NAME, look_alikes
 
 if TYPE_CHECKING:
     from placet.agents.inprocess import RunResult
@@ -84,7 +84,9 @@ class Agent:
         taint: hold back outbound calls that would carry data above their clearance.
         interventions: at most one `HumanInTheLoop`.
         safe_commands: `{"shell": [...], "tools": [...]}` that the operator may let count.
-        delegates: definitions that the builtin `delegate` may start, as agents or by name.
+        stages: named phases in their order; without any, there is `main` alone.
+        delegates: definitions that `delegate` may start as child runs, as agents or by name; the tool
+            is offered where there are any.
 
     Raises:
         DefinitionError: two tools of one name, an unknown builtin, tier, model or policy word, or a
@@ -142,6 +144,7 @@ class Agent:
             ) from None
         self.workspace = Workspace(Path(self.folder), self.operator.shell)
         _ = self.toolbox, self.resolved_model, self.policy
+        self.stages = checked_stages(self)
 
     def under(self, operator: Operator) -> "Agent":
         """This definition as the operator bounds it. Raises DefinitionError."""
@@ -163,7 +166,7 @@ class Agent:
             )
         built = [builtin(name, self.workspace) for name in self.builtins]
         if self.delegates:
-            built.append(delegate_to([_name_of(each) for each in self.delegates]))
+            built.append(delegate_to(self.delegate_names))
         return _by_name(self.name, [*self.tools, *built])
 
     @cached_property
@@ -181,6 +184,11 @@ class Agent:
             declared = next((each for each in self.stages if each.name == stage), Stage(name=stage))
             found = self._situations[key] = Situation(self, declared, heritage)
         return found
+
+    @property
+    def delegate_names(self) -> list[str]:
+        """The definitions that it may delegate to."""
+        return [each.name if isinstance(each, Agent) else each for each in self.delegates]
 
     @property
     def first_stage(self) -> str:
@@ -259,10 +267,6 @@ class Agent:
         raise DefinitionError(
             f"agent {self.name}: delegates names {name!r}; in this process give the agent itself"
         )
-
-
-def _name_of(definition: "Agent | str") -> str:
-    return definition.name if isinstance(definition, Agent) else definition
 
 
 def _by_name(agent: str, tools: Iterable[Tool]) -> Mapping[str, Tool]:

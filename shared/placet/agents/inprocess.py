@@ -9,24 +9,14 @@ from placet.agents.context import Asked
 from placet.agents.delegating import births, delegated
 from placet.agents.executor import context_for, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
-from placet.agents.handlers import Approver, InteractionHandler, decide_with
-from placet.agents.interventions import ask_in_place
+from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.judging import follow_up, judge_call
+from placet.agents.people import People
 from placet.agents.situation import next_move
 from placet.clock import Clock, SystemClock
-from placet.domain.answer import Action, reduce
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
-from placet.domain.interaction import (
-    ApprovalDecision,
-    ApprovalRequest,
-    InputState,
-    InteractionRequest,
-)
-from placet.domain.outcome import Outcome
-from placet.domain.person import Person
-from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
-from placet.errors import Invalid, ModelError, ToolError
+from placet.errors import ModelError, ToolError
 from placet.gate import Decision
 from placet.ids import new_id
 from placet.kernel import (
@@ -77,17 +67,29 @@ class RunResult:
 class _Run:
     agent: Agent
     asker: Asker
-    approver: Approver | None
-    questions: InteractionHandler | None
+    people: People
     clock: Clock
     result: RunResult
     state: State = field(default_factory=State)
 
-    def note(self, entry: Entry) -> None:
-        self.state.apply(entry)
-        self.result.journal.append(entry)
-        if isinstance(entry, TrustGiven):
-            self.agent.trusted.setdefault(entry.person, {})[entry.tool] = entry.schema_digest
+    def note(self, *entries: Entry) -> None:
+        for entry in entries:
+            self.state.apply(entry)
+            self.result.journal.append(entry)
+            if isinstance(entry, TrustGiven):
+                self.agent.trusted.setdefault(entry.person, {})[entry.tool] = entry.schema_digest
+
+    def end(self, how: Finish | Fail | Cancel) -> None:
+        match how:
+            case Finish(text):
+                self.note(RunCompleted(text=text))
+                self.result.status, self.result.text = "completed", text
+            case Fail(code, message):
+                self.note(RunFailed(code=code, message=message))
+                self.result.status, self.result.error = "failed", f"{code}: {message}"
+            case Cancel(by):
+                self.note(RunCancelled(by=by))
+                self.result.status = "cancelled"
 
     def begin(self, message: MessageReceived, heritage: Heritage) -> None:
         self.note(
@@ -107,26 +109,17 @@ class _Run:
             match next_move(self.agent, self.state):
                 case Judge(calls):
                     for call in calls:
-                        for entry in await judge_call(self.agent, call, self.state):
-                            self.note(entry)
+                        self.note(*await judge_call(self.agent, call, self.state))
                 case Act() as act:
                     await self.act(act)
                 case Record(entries):
-                    for entry in entries:
-                        self.note(entry)
+                    self.note(*entries)
                 case Present() as present:
                     await self.present(present)
                 case CallModel():
                     await self.model()
-                case Cancel(by):
-                    self.note(RunCancelled(by=by))
-                    self.result.status = "cancelled"
-                case Finish(text):
-                    self.note(RunCompleted(text=text))
-                    self.result.status, self.result.text = "completed", text
-                case Fail(code, message):
-                    self.note(RunFailed(code=code, message=message))
-                    self.result.status, self.result.error = "failed", f"{code}: {message}"
+                case Finish() | Fail() | Cancel() as how:
+                    self.end(how)
                 case Ended() | Wait():
                     return
 
@@ -144,8 +137,7 @@ class _Run:
             if call.verdict and call.verdict.decision is Decision.ASK:  # no grant came meanwhile
                 await self.approve(call)
         drifted = [entry for call in act.start if (entry := await drift_of(self.agent, call))]
-        for entry in drifted:
-            self.note(entry)
+        self.note(*drifted)
         if not act.ask and not drifted:
             for call in act.delegate:
                 await self.delegate(call)
@@ -156,9 +148,8 @@ class _Run:
 
     async def present(self, present: Present) -> None:
         request = at_point(self.asking, self.state.stage, present, self.clock.now())
-        for entry in presented(request, present, self.state):
-            self.note(entry)
-        resolution = self.resolution(request, await self.answer(request))
+        self.note(*presented(request, present, self.state))
+        resolution = self.people.resolution(request, await self.people.answer(request))
         self.note(InputResolved(input_id=request.id, resolution=resolution))
 
     async def delegate(self, call: CallState) -> None:
@@ -183,24 +174,11 @@ class _Run:
         request = approval(self.asking, call, self.clock.now())
         seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
         self.note(opened(request, call, seen))
-        outcome = await self.decision(request)
-        resolution = self.resolution(request, outcome)
+        outcome = await self.people.decision(request)
+        resolution = self.people.resolution(request, outcome)
         self.note(InputResolved(input_id=request.id, resolution=resolution))
         for entry in follow_up(self.agent, self.state, resolution):
             self.note(entry)
-
-    async def decision(self, request: ApprovalRequest) -> Outcome:
-        intervention = self.agent.human_in_the_loop
-        if intervention is not None and intervention.ask is not None:
-            return await ask_in_place(intervention, request)
-        if self.approver is None:
-            reason = "no approval handler was given, so nobody could be asked"
-            return Outcome(
-                state=InputState.DECLINED, decision=ApprovalDecision.DENIED, reason=reason
-            )
-        decision = await decide_with(self.approver, request)
-        typed = request.model_copy(update={"accepts": "decision"})  # no evaluator reads a decision
-        return reduce(typed, Action.ACCEPT, {"decision": decision.value})
 
     async def run_call(self, call: CallState) -> None:
         tool = self.agent.toolbox[call.call.tool]
@@ -208,35 +186,14 @@ class _Run:
             case Asked() as asked:
                 request = own_ask(self.asking, call, asked.draft, self.clock.now())
                 self.note(opened(request, call))
-                outcome = await self.answer(request)
+                outcome = await self.people.answer(request)
                 self.note(
-                    InputResolved(input_id=request.id, resolution=self.resolution(request, outcome))
+                    InputResolved(
+                        input_id=request.id, resolution=self.people.resolution(request, outcome)
+                    )
                 )
             case result:
                 self.note(ToolFinished(result=result))
-
-    async def answer(self, request: InteractionRequest) -> Outcome:
-        content = None if self.questions is None else await self.questions.ask(request)
-        if content is None:
-            return Outcome(state=InputState.CANCELLED)
-        try:
-            return reduce(request, Action.ACCEPT, content)
-        except Invalid as error:
-            raise Invalid(
-                f"the interaction handler's answer to {request.message!r}: {error}"
-            ) from error
-
-    def resolution(self, request: InteractionRequest, outcome: Outcome) -> Resolution:
-        person = Person(id=self.asker.initiator or "local") if outcome.reason is None else None
-        return Resolution(
-            input_id=request.id,
-            run_id=request.run_id,
-            digest=request.digest,
-            outcome=outcome,
-            by=person,
-            at=self.clock.now(),
-            channel="in_process",
-        )
 
 
 async def run_in_process(
@@ -290,8 +247,7 @@ def _born(
             trusts=agent.policy.trusts,
             editable=agent.editable_schemas,
         ),
-        approver=approver,
-        questions=asker,
+        people=People(approver, asker, agent.human_in_the_loop, clock, birth.initiator or "local"),
         clock=clock,
         result=RunResult(id=run_id),
     )
@@ -308,8 +264,10 @@ async def _child(parent: _Run, definition: Agent, birth: Birth) -> ChildEnd:
         definition,
         run_id,
         birth,
-        parent.approver if definition.approval_handler is None else definition.approval_handler,
-        parent.questions
+        parent.people.approver
+        if definition.approval_handler is None
+        else definition.approval_handler,
+        parent.people.questions
         if definition.interaction_handler is None
         else definition.interaction_handler,
         parent.clock,

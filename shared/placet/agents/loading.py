@@ -1,4 +1,4 @@
-"""Loading agents from a person's own file or module. One that fails does not stop the others."""
+"""Loading agents from a person's own files or modules. One that fails does not stop the others."""
 
 import importlib
 import importlib.util
@@ -11,8 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 from placet.agents.agent import Agent
+from placet.agents.definitions import SUFFIXES, read_definition
 from placet.agents.operator import Operator
 from placet.agents.policies import unmatched
+from placet.agents.workspace.own import DEFINITIONS
 from placet.errors import DefinitionError
 from placet.ids import derived_id
 
@@ -27,20 +29,22 @@ class Loaded:
     """The definitions as their files have them."""
     files: list[Path] = field(default_factory=list)
     """Where agents were looked for."""
+    operator: Operator = field(default_factory=Operator)
+    """Whose word bounds them."""
 
 
 def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loaded:
-    """Every `Agent` at the top level of these files (`.py`) or modules (`a.b.c`), as bounded.
+    """Every `Agent` that these files (`.py`, `.toml`, `.json`) or modules (`a.b.c`) hold, as bounded.
 
     None of them gets at any of these files without being asked about, even where they are in its folder.
     """
-    loaded = Loaded()
     bounds = operator or Operator()
+    loaded = Loaded(operator=bounds)
     for source in sources:
-        if source.endswith(".py"):
+        if source.endswith(DEFINITIONS):
             loaded.files.append(Path(os.path.abspath(source)))
         try:
-            _collect(loaded, source, _module(source), bounds)
+            _collect(loaded, source, _agents_in(loaded, source), bounds)
         except DefinitionError as error:
             loaded.problems.append(str(error))
     loaded.problems += unmatched(bounds, loaded.agents.values())
@@ -51,13 +55,23 @@ def load_agents(sources: Iterable[str], operator: Operator | None = None) -> Loa
 
 def for_a_runner(loaded: Loaded) -> Loaded:
     """The agents that can be run durably. One that asks in place, or a test's, is a problem instead."""
-    kept = Loaded(problems=list(loaded.problems))
+    kept = Loaded(problems=list(loaded.problems), operator=loaded.operator)
     for name, agent in loaded.agents.items():
         if why := _not_durable(agent):
             kept.problems.append(f"agent {name}: {why}")
         else:
             kept.agents[name] = agent
+    while stray := _stray_delegate(kept):
+        name, missing = stray
+        del kept.agents[name]
+        kept.problems.append(f"agent {name}: delegates names {missing!r}, which is not loaded here")
     return kept
+
+
+def _stray_delegate(loaded: Loaded) -> tuple[str, str] | None:
+    """A definition and one that it may delegate to and that is not there."""
+    pairs = ((name, to) for name, agent in loaded.agents.items() for to in agent.delegate_names)
+    return next(((name, to) for name, to in pairs if to not in loaded.agents), None)
 
 
 def _not_durable(agent: Agent) -> str | None:
@@ -73,13 +87,23 @@ def _not_durable(agent: Agent) -> str | None:
     return None
 
 
-def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator) -> None:
+def _agents_in(loaded: Loaded, source: str) -> list[Agent]:
+    if source.endswith(SUFFIXES):
+        agent = read_definition(Path(source))
+        modules = (sys.modules.get(tool.function.__module__) for tool in agent.tools)
+        loaded.files += {Path(os.path.abspath(m.__file__)) for m in modules if m and m.__file__}
+        return [agent]
+    module = _module(source)
     if module.__file__ and not source.endswith(".py"):
         loaded.files.append(Path(os.path.abspath(module.__file__)))
     found = [value for value in vars(module).values() if isinstance(value, Agent)]
     if not found:
         raise DefinitionError(f"{source}: no Agent at the top level of the module")
-    for agent in {id(each): each for each in found}.values():
+    return found
+
+
+def _collect(loaded: Loaded, source: str, found: Iterable[Agent], operator: Operator) -> None:
+    for agent in _with_delegates(found):
         if loaded.found.setdefault(agent.name, agent) is not agent:
             loaded.problems.append(f"{source}: an agent called {agent.name!r} is loaded already")
             continue
@@ -87,6 +111,18 @@ def _collect(loaded: Loaded, source: str, module: ModuleType, operator: Operator
             loaded.agents[agent.name] = agent.under(operator)
         except DefinitionError as error:
             loaded.problems.append(f"{source}: {error}")
+
+
+def _with_delegates(found: Iterable[Agent]) -> list[Agent]:
+    """These, and the definitions that they may delegate to and hold themselves; each once."""
+    every: dict[int, Agent] = {}
+    left = list(found)
+    while left:
+        agent = left.pop(0)
+        if id(agent) not in every:
+            every[id(agent)] = agent
+            left += [each for each in agent.delegates if isinstance(each, Agent)]
+    return list(every.values())
 
 
 def _module(source: str) -> ModuleType:

@@ -29,6 +29,11 @@ _ORDER = (
 """From the loosest to the strictest."""
 WEEK = timedelta(days=7)
 
+OPERATORS_ALONE = ("limits", "shell", "agent_safe_commands", "taint")
+"""Tables that no definition has."""
+_DEFINITIONS = ("stages", "human_input")
+"""Tables that definitions alone have."""
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -185,7 +190,12 @@ def read_operator(path: Path) -> Operator:
         raise SettingsError(f"{path} can't be read: {error}") from error
     if odd := sorted(key for key, value in found.items() if _unknown_table(key, value)):
         known = ", ".join(Tables.model_fields)
-        raise SettingsError(f"{path}: there is no [{odd[0]}]; the tables are {known}")
+        hint = (
+            "; a definition is a file of its own, named in PLACET_AGENTS"
+            if set(odd) & set(_DEFINITIONS)
+            else ""
+        )
+        raise SettingsError(f"{path}: there is no [{odd[0]}]; the tables are {known}{hint}")
     mine = {key: value for key, value in found.items() if key in Tables.model_fields}
     try:
         tables = Tables.model_validate(mine)

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from placet.agents.models import Model, ToolSchema
 from placet.agents.providers import resolve_model
+from placet.agents.staging import layer_of
 from placet.agents.tool import Tool
 from placet.domain.heritage import Heritage
 from placet.domain.stage import Stage
 from placet.gate import Decision, Layer, Policy, Role
 from placet.gate.names import same_tool
-from placet.gate.policy import words
-from placet.kernel.decide import Next, ToolFacts, decide
+from placet.kernel.decide import decide
 from placet.kernel.state import State
+from placet.kernel.steps import Next, ToolFacts
 
 if TYPE_CHECKING:
     from placet.agents.agent import Agent
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -34,20 +36,21 @@ class Situation:
         While nobody is there, those that ask a person are not offered, unless the stage requires them.
         """
         listed = self.stage.available_tools
+        offered = None if listed is None else {same_tool(name) for name in listed}
         return {
             name: tool
             for name, tool in self.agent.toolbox.items()
-            if (listed is None or name in listed) and (self._attended or not _asks(tool, self.stage))
+            if (offered is None or same_tool(name) in offered)
+            and (tool.role is not Role.ASKS or self.asks_people(name))
         }
 
     @cached_property
     def policy(self) -> Policy:
         """What the gate goes by."""
-        where = f"agent {self.agent.name}: stage {self.stage.name}: tool_permissions"
         approval = self.heritage.unattended
         return replace(
             self.agent.policy,
-            stage=Layer(words(Decision, self.stage.tool_permissions, where)),
+            stage=layer_of(self.stage),
             ancestors=tuple(map(Layer.above, self.heritage.bounds)),
             unattended=Decision(approval) if approval else None,
         )
@@ -72,12 +75,12 @@ class Situation:
         return self.agent.resolved_model if named is None else resolve_model(named)
 
     def asks_people(self, tool: str) -> bool:
-        """Whether what a tool itself asks is put to a person; while nobody is there, it is not."""
-        return self._attended or tool in self.stage.required_tools
+        """Whether what a tool itself asks is put to a person.
 
-    @property
-    def _attended(self) -> bool:
-        return self.heritage.unattended is None
+        While nobody is there, it is not, unless the stage requires the tool.
+        """
+        required = {same_tool(name) for name in self.stage.required_tools}
+        return self.heritage.unattended is None or same_tool(tool) in required
 
 
 def situation(agent: "Agent", state: State) -> Situation:
@@ -94,7 +97,3 @@ def next_move(agent: "Agent", state: State, running: Collection[str] = ()) -> Ne
         running=running,
         max_steps=agent.max_steps,
     )
-
-
-def _asks(tool: Tool, stage: Stage) -> bool:
-    return tool.role is Role.ASKS and tool.name not in stage.required_tools

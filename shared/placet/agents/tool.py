@@ -20,7 +20,7 @@ from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError, Invalid
 from placet.gate import Role
 from placet.gate.names import exposed
-from placet.kernel.decide import ToolFacts
+from placet.kernel.steps import ToolFacts
 
 Function = Callable[..., Any]
 Condition = bool | Callable[[Mapping[str, Any]], bool]

@@ -68,7 +68,7 @@ class Authored(Value):
 
     name: Named
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, /, **given: Any) -> None:
         known = type(self).model_fields
         where = called(self.what, given.get("name", known["name"].get_default() or ""))
         for key, alias in self.aliases.items():

@@ -44,7 +44,7 @@ class InteractionPoint(Authored):
     on_exhausted: Literal["proceed", "stop"] = "proceed"
     """What follows when the rounds of revision are used up."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, /, **given: Any) -> None:
         if "style" not in given and (given.get("options") or given.get("choices")):
             given["style"] = "multiple_choice"
         super().__init__(**given)

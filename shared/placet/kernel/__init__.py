@@ -1,6 +1,10 @@
 """The agent loop as a pure state machine: `fold` the journal, `decide` what is next."""
 
-from placet.kernel.decide import (
+from placet.kernel.decide import decide
+from placet.kernel.journal import Entry, read_entry, write_entry
+from placet.kernel.staging import Present
+from placet.kernel.state import State, fold
+from placet.kernel.steps import (
     Act,
     CallModel,
     Cancel,
@@ -11,11 +15,7 @@ from placet.kernel.decide import (
     Next,
     Record,
     Wait,
-    decide,
 )
-from placet.kernel.journal import Entry, read_entry, write_entry
-from placet.kernel.staging import Present
-from placet.kernel.state import State, fold
 
 __all__ = [
     "Act",

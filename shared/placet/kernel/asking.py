@@ -22,8 +22,8 @@ from placet.domain.showing import question
 from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.call import CallState
-from placet.kernel.journal import Entry, InputOpened, RegionReplaced
-from placet.kernel.staging import Present, Staging
+from placet.kernel.journal import Entry, InputOpened
+from placet.kernel.staging import Present, Staging, pinned
 from placet.kernel.state import State
 
 R = TypeVar("R", bound=Request)
@@ -165,23 +165,16 @@ def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) ->
 
 def presented(request: Request, present: Present, state: State) -> list[Entry]:
     """The journal's entries for a point that asks: its region holds the text that it is about."""
-    staging, region = state.stage, present.point.document_region
-    entries: list[Entry] = [
-        InputOpened(
-            input_id=request.id,
-            point=present.point.name,
-            editing=present.editing,
-            kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
-            digest=request.digest,
-            message=request.message,
-        )
-    ]
-    if region and staging.text and not present.editing:
-        replaced = RegionReplaced(
-            region=region, text=staging.text, edited=staging.edited, label=state.taint
-        )
-        entries.insert(0, replaced)
-    return entries
+    shown = [] if present.editing else pinned(state.stage, present.point, state.taint)
+    asked = InputOpened(
+        input_id=request.id,
+        point=present.point.name,
+        editing=present.editing,
+        kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
+        digest=request.digest,
+        message=request.message,
+    )
+    return [*shown, asked]
 
 
 def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from placet.domain.heritage import ChildEnd
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
 from placet.gate import Decision, Facts, Level, Verdict
-from placet.domain.heritage import ChildEnd
 from placet.kernel.journal import Delegation, ResourceDrifted, ToolChanged
 from placet.kernel.turns import CallResult
 

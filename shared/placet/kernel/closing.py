@@ -60,7 +60,7 @@ def delegated(call: CallState) -> CallResult:
     """The result of a call that child runs did: theirs, in the order of its tasks."""
     ends = [call.ends[child.run_id] for child in call.children]
     content = [
-        {"agent": child.agent, "status": end.status, "text": end.text}
+        {"agent": child.agent, "status": end.status.value, "text": end.text}
         for child, end in zip(call.children, ends, strict=True)
     ]
     failed = any(end.status != "completed" for end in ends)

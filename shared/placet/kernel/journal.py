@@ -9,9 +9,9 @@ from placet.domain.base import Value
 from placet.domain.grant import Grant
 from placet.domain.heritage import NO_HERITAGE, ChildEnd, Heritage
 from placet.domain.interaction import Kind
+from placet.domain.label import Label
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.domain.label import Label
 from placet.gate import Facts, Verdict
 from placet.kernel.points import Reading
 from placet.kernel.turns import CallResult, ModelReply

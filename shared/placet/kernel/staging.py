@@ -9,12 +9,13 @@ from placet.domain.label import Label
 from placet.domain.run import PassedPoint
 from placet.domain.stage import InteractionPoint, Stage
 from placet.kernel.call import Ask
-from placet.kernel.journal import PointSettled
+from placet.kernel.journal import PointSettled, RegionReplaced
 from placet.kernel.points import Reading, read_answer
 from placet.kernel.turns import UserTurn
 
 CHANGED = "The text was changed since it was first shown; go by it as it is now."
 EDITED = "I edited the text. It now reads:"
+
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -119,12 +120,21 @@ class Present:
     editing: bool = False
 
 
-def at_points(
-    staging: Staging, stage: Stage | None, *, unattended: bool
-) -> PointSettled | Present | Literal["wait"] | None:
-    """What the points of a concluded stage ask for; None: each is passed.
+def pinned(staging: Staging, point: InteractionPoint, label: Label) -> list[RegionReplaced]:
+    """The point's region with the text that it is about; nothing where there is no text."""
+    region = point.document_region
+    if region is None or not staging.text:
+        return []
+    return [RegionReplaced(region=region, text=staging.text, edited=staging.edited, label=label)]
 
-    `stage` is the definition as it is now; a point that it does not have any more is let go.
+
+def at_points(
+    staging: Staging, stage: Stage | None, *, unattended: bool, label: Label
+) -> Sequence[RegionReplaced | PointSettled] | Present | Literal["wait"] | None:
+    """What the points of a concluded stage ask for, or the facts that follow; None: each is passed.
+
+    `stage` is the definition as it is now; a point that it does not have any more is let go. `label`
+    is of what the model has been told.
     """
     points = {point.name: point for point in stage.interaction_points} if stage else {}
     if staging.asking:
@@ -133,30 +143,32 @@ def at_points(
         if point.name in staging.satisfied:
             continue
         if unattended and point.unattended == "auto_approve":
-            return PointSettled(point=point.name, reading=Reading.AUTO_APPROVED)
+            passed = PointSettled(point=point.name, reading=Reading.AUTO_APPROVED)
+            return [*pinned(staging, point, label), passed]
         return Present(point, staging.editing)
     return None
 
 
 def _read(
     staging: Staging, point: InteractionPoint | None
-) -> PointSettled | Literal["wait"] | None:
+) -> Sequence[PointSettled] | Literal["wait"]:
     outcome = staging.ask.outcome if staging.ask else None
     if staging.ask is None or outcome is None:
         return "wait"
     by = staging.ask.resolution.by if staging.ask.resolution else None
     if point is None:  # nobody asks for it any more
         how = Reading.SUPERSEDED if outcome.state is InputState.SUPERSEDED else Reading.GONE
-        return PointSettled(point=staging.asking, reading=how)
+        return [PointSettled(point=staging.asking, reading=how)]
     rounds = staging.rounds.get(point.name, 0)
     found = read_answer(point, outcome, rounds=rounds, editing=staging.editing)
-    return PointSettled(
+    settled = PointSettled(
         point=point.name,
         reading=found.reading,
         says=found.says,
         text=found.text if found.text != staging.text else None,
         by=by.id if by else None,
     )
+    return [settled]
 
 
 def following(stages: Sequence[Stage], name: str) -> Stage | None:

@@ -112,17 +112,10 @@ class State:
                 self._allow(entry)
             case AnswerJudged() | ResourceDrifted() | ToolChanged():
                 self._judge(entry)
-            case Delegated():
-                self.calls[entry.call_id].children = entry.children
-            case ChildEnded():
-                self.calls[entry.call_id].ends[entry.end.run_id] = entry.end
-            case InputOpened():
-                self._open(entry)
-            case InputResolved():
-                self._resolve(entry)
-            case ToolStarted():
-                call = self.calls[entry.call_id]
-                call.attempt, call.in_doubt = entry.attempt, True
+            case InputOpened() | InputResolved():
+                self._ask(entry)
+            case ToolStarted() | Delegated() | ChildEnded():
+                self._go_on(self.calls[entry.call_id], entry)
             case ToolFinished():
                 self._finish(entry.result)
             case RunCompleted() | RunFailed() | RunCancelled():
@@ -148,9 +141,7 @@ class State:
             case StageEntered():
                 self.stage = Staging(entry.stage)
                 # What was granted for a stage ends where another one comes between.
-                self.grants = [
-                    g for g in self.grants if g.scope == "run" or g.stage == entry.stage
-                ]
+                self.grants = [g for g in self.grants if g.scope == "run" or g.stage == entry.stage]
                 self.turns.append(UserTurn(text=f"The stage {entry.stage} begins."))
             case PointSettled():
                 if passed := self.stage.passed(entry):
@@ -167,6 +158,12 @@ class State:
         self.calls = {call.id: CallState(call) for call in entry.reply.calls}
         for bad in entry.reply.bad_calls:
             self._finish(bad)
+
+    def _ask(self, entry: InputOpened | InputResolved) -> None:
+        if isinstance(entry, InputOpened):
+            self._open(entry)
+        else:
+            self._resolve(entry)
 
     def _open(self, entry: InputOpened) -> None:
         ask = Ask(
@@ -236,6 +233,15 @@ class State:
         for call in self.calls.values():
             if call.approval and call.approval.input_id == entry.input_id:
                 call.approval.judged = entry.approves
+
+    def _go_on(self, call: CallState, entry: ToolStarted | Delegated | ChildEnded) -> None:
+        match entry:
+            case ToolStarted():
+                call.attempt, call.in_doubt = entry.attempt, True
+            case Delegated():
+                call.children = entry.children
+            case ChildEnded():
+                call.ends[entry.end.run_id] = entry.end
 
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]

@@ -17,7 +17,7 @@ from placet.messages.wire import encode, name_of
 from placet.process.platform import Buses, Databases
 from tests.integration.runner.agents import Ledger, agent, once
 from tests.support.eventually import eventually
-from tests.support.system import System, system
+from tests.support.system import System, deploy, system
 
 pytestmark = pytest.mark.integration
 Parts = tuple[Databases, Buses]
@@ -133,8 +133,7 @@ async def test_a_question_about_a_tool_that_is_gone_is_withdrawn(parts: Parts) -
     both = agent(ledger, *once(DROP, ("wire", {"amount": 1})))
     async with system([both], parts) as placet:
         run = await placet.client.agent("ops").run("go", user="alice")
-        toolbox = {name: tool for name, tool in both.toolbox.items() if name != "drop"}
-        both.__dict__.update(toolbox=toolbox, facts={n: t.facts for n, t in toolbox.items()})
+        deploy(both, [tool for name, tool in both.toolbox.items() if name != "drop"])
         await placet.client.agent(run.agent_id).message("hurry", user="alice", mode="queue")
         dropping, wiring = run.inputs
         await wiring.settle("accept", True, from_="alice")

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from placet.domain.heritage import Birth
 from placet.agents.scripted import says
+from placet.domain.heritage import Birth
 from placet.ids import new_id
 from placet.kernel.journal import RunCancelled, ToolStarted
 from placet.messages import CommandName, RunCommand

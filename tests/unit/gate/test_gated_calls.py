@@ -18,7 +18,7 @@ from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import DefinitionError
 from placet.kernel.call import CallState
-from placet.kernel.decide import Act, ToolFacts, decide
+from placet.kernel.decide import decide
 from placet.kernel.journal import (
     CallJudged,
     Entry,
@@ -29,6 +29,7 @@ from placet.kernel.journal import (
     ToolFinished,
 )
 from placet.kernel.state import State, fold
+from placet.kernel.steps import Act, ToolFacts
 from placet.kernel.turns import ModelReply
 from tests.unit.gate.made import AT, grant
 

@@ -27,7 +27,6 @@ from placet.kernel import (
     read_entry,
     write_entry,
 )
-from placet.kernel.decide import ToolFacts
 from placet.kernel.journal import (
     CallJudged,
     InputOpened,
@@ -39,6 +38,7 @@ from placet.kernel.journal import (
     ToolFinished,
     ToolStarted,
 )
+from placet.kernel.steps import ToolFacts
 from placet.kernel.turns import CallOutcome, CallResult, ModelReply
 
 pytestmark = pytest.mark.unit
@@ -248,18 +248,28 @@ def test_one_rerun_allows_one_try_and_no_more() -> None:
     )
 
 
-def test_a_tool_that_changed_or_is_gone_does_not_run_on_an_old_yes() -> None:
-    for tool, digest in (("drop", "old"), ("vanished", "d1")):
-        step = after(
-            HELLO,
-            replied(tool),
-            judged("c0", Decision.ASK, digest),
-            asked("c0", "i0"),
-            resolved("i0", InputState.ANSWERED, **APPROVED),
-        )
-        assert isinstance(step, Act)
-        assert step.start == ()
-        assert [r.outcome for r in step.close] == [CallOutcome.REFUSED]
+def on_an_old_yes(tool: str, digest: str) -> object:
+    return after(
+        HELLO,
+        replied(tool),
+        judged("c0", Decision.ASK, digest),
+        asked("c0", "i0"),
+        resolved("i0", InputState.ANSWERED, **APPROVED),
+    )
+
+
+def test_a_tool_that_is_gone_does_not_run_on_an_old_yes() -> None:
+    step = on_an_old_yes("vanished", "d1")
+    assert isinstance(step, Act)
+    assert step.start == ()
+    assert [r.outcome for r in step.close] == [CallOutcome.REFUSED]
+
+
+def test_a_tool_that_changed_does_not_run_on_an_old_yes_but_shows_a_person_the_difference() -> None:
+    step = on_an_old_yes("drop", "old")
+    assert isinstance(step, Act)
+    assert step.start == ()
+    assert [call.call.tool for call in step.changed] == ["drop"]
 
 
 def test_the_results_of_a_turn_stand_in_the_model_s_order_whatever_ended_first() -> None:

@@ -10,6 +10,8 @@ import placet
 
 CONFIG = "placet.toml"
 DATA = ".placet"
+DEFINITIONS = (".py", ".toml", ".json")
+"""What the files end with from which agents are loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,9 @@ def own_here(environ: Mapping[str, str] | None = None, here: Path | None = None)
     return Own(
         config=_absolute(base, given.get("PLACET_CONFIG") or CONFIG),
         data=tuple(_absolute(base, each) for each in dict.fromkeys((DATA, data)) if each[0] != ":"),
-        definitions=tuple(_absolute(base, a.strip()) for a in agents if a.strip().endswith(".py")),
+        definitions=tuple(
+            _absolute(base, name) for name in map(str.strip, agents) if name.endswith(DEFINITIONS)
+        ),
         program=tuple(dict.fromkeys(_program())),
     )
 

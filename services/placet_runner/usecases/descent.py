@@ -1,0 +1,58 @@
+"""What runs tell one another: start, how a child ended, be quiet, stop. Each may come twice or late."""
+
+from placet.domain.heritage import Birth, ChildEnd
+from placet.domain.label import Label
+from placet.domain.run import Message
+from placet_runner.rules.families import ended_again
+from placet_runner.rules.runs import new_run
+from placet_runner.usecases.talk import Talk
+
+
+class Descent:
+    """The use cases behind the commands that only runners send."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+
+    async def born(self, namespace: str, run_id: str, birth: Birth) -> None:
+        """A run starts another: a child, or its agent's next turn. Doing it again is harmless.
+
+        A child that has ended already says so again.
+        """
+        if birth.parent_run_id is None:
+            await self._talk.turn(namespace, birth.agent_id, run_id, birth.messages, birth.heritage)
+            return
+        document = new_run(run_id, namespace, birth, self._talk.clock.now())
+        if await self._talk.replica.create(document):
+            self._talk.metrics.created()
+            return
+        image = await self._talk.read(namespace, run_id)
+        if image.status.live:
+            await self._talk.replica.take_up(run_id)
+        else:
+            self._talk.relay.post(run_id, ended_again(image.document))
+
+    async def child_ended(self, run_id: str, end: ChildEnd) -> None:
+        """R8 for a child: its parent goes on once nothing is waited for any more."""
+        if await self._talk.runs.record_child(run_id, end) or await self._talk.runs.note_closed(
+            run_id, end
+        ):
+            await self._talk.nudge(run_id)
+        elif (image := await self._talk.runs.get(run_id)) and image.status.live:
+            await self._talk.replica.take_up(run_id, wait=False)
+
+    async def hush(self, run_id: str, message: Message) -> None:
+        """A message came to the root: what this run below asks is closed, and it goes on."""
+        if await self._talk.runs.message(run_id, message):
+            await self._talk.nudge(run_id)
+
+    async def stop(self, namespace: str, run_id: str, birth: Birth, by: str | None) -> None:
+        """R18 for a child: one that does not exist yet never will run."""
+        if await self._talk.never(namespace, run_id, birth):
+            never = new_run(run_id, namespace, birth, self._talk.clock.now())
+            ended = never | {"status": "cancelled", "label": Label.PUBLIC.value}
+            self._talk.relay.post(run_id, ended_again(ended))
+            return
+        image = await self._talk.cancel(await self._talk.read(namespace, run_id), by)
+        if not image.status.live:
+            self._talk.relay.post(run_id, ended_again(image.document))
