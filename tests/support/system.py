@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 
@@ -98,7 +99,11 @@ async def system(
         yield System(platform, runner, broker, client, key)
 
 
-def deploy(agent: Agent, tools: Iterable[Tool]) -> None:
-    """Give an agent that is loaded these tools from now on, as a deploy of another file would."""
-    agent.__dict__["toolbox"] = {tool.name: tool for tool in tools}
+def deploy(agent: Agent, tools: Iterable[Tool] | None = None, **rules: Any) -> None:
+    """Give an agent that is loaded these tools or rules, as a deploy of another file would."""
+    for name, value in rules.items():
+        setattr(agent, name, value)
+    agent.__dict__.pop("policy", None)
+    if tools is not None:
+        agent.__dict__["toolbox"] = {tool.name: tool for tool in tools}
     agent._situations.clear()

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from placet.domain.answer import Action, reduce
+from placet.domain.heritage import Birth, Bound, ChildEnd, Heritage
 from placet.domain.interaction import (
     ApprovalRequest,
     Audience,
@@ -24,11 +25,12 @@ from placet.domain.interaction import (
     ToolCall,
     UrlRequest,
 )
+from placet.domain.label import Label
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.domain.risk import ToolRisk
-from placet.domain.run import Message
+from placet.domain.run import Message, RunStatus
 from placet.messages.command import CommandName, RunCommand
 from placet.messages.event import Event, EventType
 from placet.messages.request import AnswerMessage, Close
@@ -148,7 +150,33 @@ def commands() -> dict[str, RunCommand]:
         "wake": RunCommand(command=CommandName.WAKE, run_id=RUN, namespace="team-a"),
         "message": RunCommand(command=CommandName.MESSAGE, run_id=RUN, message=message),
         "abort": RunCommand(command=CommandName.ABORT, run_id=RUN, by="alice"),
+        "born": RunCommand(command=CommandName.START, run_id=RUN, birth=_birth()),
+        "child": RunCommand(
+            command=CommandName.CHILD,
+            run_id="run_" + "1" * 32,
+            child=ChildEnd(
+                run_id=RUN, status=RunStatus.COMPLETED, text="Tested.", label=Label.INTERNAL
+            ),
+        ),
     }
+
+
+def _birth() -> Birth:
+    """A child run that nobody watches."""
+    task = Message(id="msg_2", text="Test it", sender="alice")
+    bound = Bound(denies=("drop_database",), always_ask=("wire_money",))
+    return Birth(
+        agent="tester",
+        agent_id=RUN.replace("run_", "agt_"),
+        messages=(task,),
+        initiator="alice",
+        parent_run_id="run_" + "1" * 32,
+        call_id="call_1_1",
+        root_run_id="run_" + "1" * 32,
+        root_agent_id="agt_" + "1" * 32,
+        path=("coder", "tester"),
+        heritage=Heritage(unattended="deny", bounds=(bound,), taint=Label.INTERNAL),
+    )
 
 
 def answers() -> dict[str, AnswerMessage]:

@@ -8,7 +8,7 @@ from placet import Agent, Context, ScriptedModel, ToolRisk, tool
 from placet.agents.scripted import calls, says, steps
 from placet.domain.run import RunStatus
 from tests.integration.runner.test_loop import results
-from tests.support.system import system
+from tests.support.system import deploy, system
 
 pytestmark = pytest.mark.integration
 
@@ -78,10 +78,7 @@ async def test_a_deny_that_came_meanwhile_stops_an_approved_call(tmp_path: Path)
     agent = editor(tmp_path)
     async with system([agent]) as placet:
         run = await placet.client.agent("ops").run("go", user="alice")
-        loaded = agent  # as the replica has it
-        loaded.tool_permissions = {"append": "deny"}
-        for cached in ("policy", "facts"):
-            vars(loaded).pop(cached, None)
+        deploy(agent, tool_permissions={"append": "deny"})
         run = await run.inputs[0].answer(True, from_="alice")
         assert run.status == RunStatus.COMPLETED
         assert (tmp_path / "note").read_text() == "one"

@@ -10,7 +10,7 @@ from placet.agents.scripted import calls, says, steps
 from placet.domain.label import Label
 from placet.domain.run import RunStatus
 from placet.kernel.turns import ModelReply
-from tests.support.system import system
+from tests.support.system import deploy, system
 
 pytestmark = pytest.mark.integration
 
@@ -127,9 +127,7 @@ async def test_a_rule_that_asks_and_came_meanwhile_holds_for_a_call_that_waits_i
     agent = desk.agent(calls(("confirming", {})))
     async with system([agent]) as placet:
         run = await placet.client.agent("ops").run("go", user="alice")
-        agent.tool_permissions = {"confirming": "ask"}
-        for cached in ("policy", "facts"):
-            vars(agent).pop(cached, None)
+        deploy(agent, tool_permissions={"confirming": "ask"})
         run = await run.inputs[0].answer(True, from_="alice")
         assert run.status == RunStatus.INPUT_REQUIRED
         assert run.inputs[0].kind == "tool_approval"

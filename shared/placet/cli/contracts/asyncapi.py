@@ -7,9 +7,9 @@ from placet.messages.export import CONTRACTS, VERSION, parted
 
 VERSION_OF_API = "1"
 _KIND_KEYS = "kind"
-_RUNS = {"start": "run_command", "wake": "run_command", "message": "run_command"}
+_RUNS = dict.fromkeys(("start", "wake", "message", "abort", "child"), "run_command")
 MESSAGES: dict[str, dict[str, str]] = {
-    "placet.runs": {**_RUNS, "abort": "run_command"},
+    "placet.runs": _RUNS,
     "placet.requests": {
         "tool_approval": "approval_request",
         "close": "close",
