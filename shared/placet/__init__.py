@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     )
     from placet.agents.models import Model
     from placet.agents.scripted import ScriptedModel
+    from placet.agents.terminal import CliInteractionHandler
     from placet.agents.tool import Tool, tool
-    from placet.domain.interaction import ApprovalDecision, ApprovalRequest
+    from placet.domain.interaction import ApprovalDecision, ApprovalRequest, Option, Question
     from placet.domain.risk import ToolRisk
     from placet.errors import PlacetError, ToolError
 
@@ -29,6 +30,7 @@ __all__ = [
     "ApprovalHandler",
     "ApprovalRequest",
     "CliApprovalHandler",
+    "CliInteractionHandler",
     "Context",
     "HumanInTheLoop",
     "HumanInTheLoopClassifier",
@@ -36,7 +38,9 @@ __all__ = [
     "InteractionHandler",
     "LLMClassifierConfig",
     "Model",
+    "Option",
     "PlacetError",
+    "Question",
     "RiskVerdict",
     "ScriptedModel",
     "Tool",
@@ -50,6 +54,7 @@ _MODULES = {
     "ApprovalHandler": "agents.handlers",
     "ApprovalRequest": "domain.interaction",
     "CliApprovalHandler": "agents.handlers",
+    "CliInteractionHandler": "agents.terminal",
     "Context": "agents.context",
     "HumanInTheLoop": "agents.interventions",
     "HumanInTheLoopClassifier": "agents.interventions",
@@ -57,7 +62,9 @@ _MODULES = {
     "InteractionHandler": "agents.handlers",
     "LLMClassifierConfig": "agents.interventions",
     "Model": "agents.models",
+    "Option": "domain.interaction",
     "PlacetError": "errors",
+    "Question": "domain.interaction",
     "RiskVerdict": "agents.interventions",
     "ScriptedModel": "agents.scripted",
     "Tool": "agents.tool",
