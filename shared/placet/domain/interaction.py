@@ -288,7 +288,7 @@ class UrlRequest(Request):
     @field_validator("origin", "warning")
     @classmethod
     def _worked_out(cls, _: str, info: ValidationInfo) -> str:
-        url = info.data.get("url", "https://-")
+        url = info.data.get("url", "https://x.invalid")
         return origin_of(url) if info.field_name == "origin" else warning_of(url)
 
     def asked(self) -> Any:
