@@ -47,6 +47,7 @@ def check_form(schema: Mapping[str, Any]) -> None:
     Raises:
         Invalid: with the reason for each place, as JSON pointers into the schema.
     """
+    check_storable(dict(schema))
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, dict) or not properties:
         raise Invalid("a form's schema is an object with at least one property")
@@ -98,7 +99,8 @@ def choices(field: Schema) -> list[tuple[Any, str]] | None:
     if isinstance(field.get("enum"), list):
         return [(value, str(value)) for value in field["enum"]]
     for word in ("oneOf", "anyOf"):
-        found = [choices(b) if isinstance(b, dict) else None for b in field.get(word, ())]
+        branches = _listed(field.get(word))
+        found = [choices(branch) if isinstance(branch, dict) else None for branch in branches]
         if found and all(each is not None for each in found):
             return [pair for each in found if each is not None for pair in each]
     return None
@@ -114,7 +116,7 @@ def _around(schema: Schema, properties: Schema) -> Iterator[FieldError]:
         yield FieldError("/$schema", f"a form is written in {DIALECT}; leave $schema out")
     required = schema.get("required", [])
     for name in required if isinstance(required, list) else ():
-        if name not in properties:
+        if not isinstance(name, str) or name not in properties:
             yield FieldError("/required", f"{name!r} is required and there is no such field")
 
 

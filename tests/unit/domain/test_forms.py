@@ -219,6 +219,14 @@ def test_the_choices_of_a_field_are_its_values_with_their_titles() -> None:
 
 def test_branches_do_not_stand_in_one_another_without_end() -> None:
     field: dict[str, Any] = {"type": "string"}
-    for _ in range(200):
+    for _ in range(20):
         field = {"anyOf": [field]}
     assert any("deeper than" in reason for reason in refusals({"x": field}).values())
+
+
+def test_nothing_in_a_form_is_nested_so_deeply_that_nobody_could_read_it() -> None:
+    deep: Any = "x"
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(Invalid, match="deeper than"):
+        form({"x": {"type": "string", "examples": deep}})
