@@ -12,7 +12,10 @@ from tests.unit.architecture.sources import ROOT, Source, sources
 
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 40
-HEAVY = ("motor", "pymongo", "bson", "aio_pika", "aiormq", "pydantic_ai", "fastapi", "starlette")
+HEAVY = (
+    *("motor", "pymongo", "bson", "aio_pika", "aiormq", "pydantic_ai", "fastapi", "starlette"),
+    "cryptography",
+)
 
 LONG_FILES = {
     "services/placet_runner/usecases/hold.py": (

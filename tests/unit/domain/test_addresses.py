@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from placet.domain.interaction import UrlRequest
+from placet.domain.resolution import Input
 
 pytestmark = pytest.mark.unit
 
@@ -81,6 +82,11 @@ def test_ap108_nobody_who_asks_can_talk_the_warning_away() -> None:
     )
     assert "xn--80ak6aa92e" in read.origin
     assert "xn--80ak6aa92e" in read.warning
+
+
+def test_c21_whoever_reads_the_input_is_told_the_address_and_where_it_leads() -> None:
+    detail = Input(id="inp_1", request=page("https://X.test/login")).detail()
+    assert (detail["url"], detail["origin"]) == ("https://X.test/login", "https://x.test")
 
 
 def test_a_plain_host_needs_no_warning_and_has_none_on_the_wire() -> None:
