@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from placet.process.settings import Names, Settings
 
@@ -20,6 +20,9 @@ class RunnerSettings(Settings):
     """How long a claim lasts without being renewed; a dead replica's runs are taken over after it."""
     sweep_seconds: float = Field(default=1, gt=0, le=60)
     """How often a replica looks for what was left behind."""
+    seal_key: SecretStr | None = None
+    """What sealed answers are encrypted to: 32 bytes in base64, or several, the newest first, with
+    spaces between. One is made and kept in the runner's database otherwise."""
     grace_seconds: float = Field(default=20, ge=0, le=3600)
     """How long calls may go on after SIGTERM before they are left to a review or another try."""
 

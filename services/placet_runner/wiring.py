@@ -13,7 +13,9 @@ from placet.process import logs
 from placet.process.consuming import measured
 from placet.process.outbox import Relay
 from placet.process.platform import Platform, Service
+from placet.process.secrets import StoredSecrets
 from placet.process.settings import config_file, load
+from placet.sealing import new_key
 from placet.store.clock import DatabaseClock
 from placet.store.port import Index
 from placet_runner.api import grants_router, router
@@ -26,7 +28,7 @@ from placet_runner.store import StoredAgents, StoredRuns, StoredSchemas
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
 from placet_runner.usecases.grants import Grants, Trusted
-from placet_runner.usecases.grip import Hand
+from placet_runner.usecases.grip import Hand, Keyring
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
 from placet_runner.usecases.talk import Talk
@@ -63,6 +65,7 @@ class Runner:
         self.loaded = for_a_runner(loaded or _found(settings))
         self._clock = DatabaseClock(platform.clock, database)
         self._schemas = StoredSchemas(database.collection("schemas"))
+        self._secrets, self._keys = StoredSecrets(database.collection("secrets")), Keyring()
         hand = self._hand(StoredAgents(database.collection("agents")))
         self._watch = Watch(self.runs, self._clock)
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
@@ -91,6 +94,7 @@ class Runner:
             metrics=self.metrics,
             owner=f"{socket.gethostname()}/{new_id('replica')[-8:]}",
             lease=self._settings.lease,
+            keys=self._keys,
         )
 
     @property
@@ -131,6 +135,9 @@ class Runner:
                 name = "placet.runner.control" if queue == self._control else queue
                 counted = measured(name, handler, self._registry)
                 self._running[queue] = await self._bus.consume(queue, counted, prefetch=slots)
+        given = self._settings.seal_key
+        own = given.get_secret_value() if given else await self._secrets.kept("seal", new_key)
+        self._keys.keys = tuple(own.split())
         tools = (tool for agent in self.loaded.agents.values() for tool in agent.toolbox.values())
         await self._schemas.keep(
             {tool.facts.schema_digest: described(tool) for tool in tools}.values()

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     )
     from placet.agents.models import Model
     from placet.agents.scripted import ScriptedModel
+    from placet.agents.terminal import CliInteractionHandler
     from placet.agents.tool import Tool, tool
-    from placet.domain.interaction import ApprovalDecision, ApprovalRequest
+    from placet.domain.interaction import ApprovalDecision, ApprovalRequest, Option, Question
     from placet.domain.risk import ToolRisk
     from placet.domain.stage import InteractionPoint, Stage
     from placet.errors import PlacetError, ToolError
@@ -30,6 +31,7 @@ __all__ = [
     "ApprovalHandler",
     "ApprovalRequest",
     "CliApprovalHandler",
+    "CliInteractionHandler",
     "Context",
     "HumanInTheLoop",
     "HumanInTheLoopClassifier",
@@ -38,7 +40,9 @@ __all__ = [
     "InteractionPoint",
     "LLMClassifierConfig",
     "Model",
+    "Option",
     "PlacetError",
+    "Question",
     "RiskVerdict",
     "ScriptedModel",
     "Stage",
@@ -53,6 +57,7 @@ _MODULES = {
     "ApprovalHandler": "agents.handlers",
     "ApprovalRequest": "domain.interaction",
     "CliApprovalHandler": "agents.handlers",
+    "CliInteractionHandler": "agents.terminal",
     "Context": "agents.context",
     "HumanInTheLoop": "agents.interventions",
     "HumanInTheLoopClassifier": "agents.interventions",
@@ -61,7 +66,9 @@ _MODULES = {
     "InteractionPoint": "domain.stage",
     "LLMClassifierConfig": "agents.interventions",
     "Model": "agents.models",
+    "Option": "domain.interaction",
     "PlacetError": "errors",
+    "Question": "domain.interaction",
     "RiskVerdict": "agents.interventions",
     "ScriptedModel": "agents.scripted",
     "Stage": "domain.stage",

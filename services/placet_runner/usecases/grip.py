@@ -14,6 +14,7 @@ from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits
 from placet.process.crash import crash_point
+from placet.sealing import Sealer
 from placet_runner.ports import Agents, Document, Image, Observer, Runs, Schemas, Step
 from placet_runner.rules.runs import (
     LONG_TAIL,
@@ -45,6 +46,21 @@ FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=0.2), timedelta(seconds=5)
 _log = logs.get(__name__)
 
 
+@dataclass(slots=True)
+class Keyring:
+    """What opens sealed answers: the same keys on every replica, known once the runner has started."""
+
+    keys: tuple[str, ...] = ()
+    _sealer: Sealer | None = None
+
+    @property
+    def sealer(self) -> Sealer | None:
+        """None before the keys are known."""
+        if self._sealer is None and self.keys:
+            self._sealer = Sealer(self.keys)
+        return self._sealer
+
+
 @dataclass(frozen=True, slots=True)
 class Hand:
     """What every holder of one replica shares."""
@@ -58,6 +74,7 @@ class Hand:
     metrics: Observer
     owner: str
     lease: timedelta
+    keys: Keyring
 
 
 @dataclass(frozen=True, slots=True)

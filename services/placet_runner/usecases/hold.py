@@ -11,7 +11,7 @@ from placet.agents.delegating import delegated
 from placet.agents.executor import context_for, cut_off, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.judging import follow_up, judge_call, judged_anew
-from placet.agents.situation import next_move
+from placet.agents.situation import next_move, situation
 from placet.domain.heritage import ChildEnd
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
@@ -314,8 +314,10 @@ class Holder:
 
     async def _run_tool(self, call: CallState, asker: Asker) -> CallResult | Asked:
         tool = self.agent.toolbox[call.call.tool]
+        attended = situation(self.agent, self.grip.state).asks_people(tool.name)
+        context = context_for(asker, call, sealer=self.grip.hand.keys.sealer, attended=attended)
         with logs.bound_contextvars(run_id=asker.run_id, call_id=call.call.id):
-            result = await execute(tool, call, context_for(asker, call))
+            result = await execute(tool, call, context)
         crash_point("tool.returned")
         return result
 

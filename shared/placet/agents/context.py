@@ -1,27 +1,37 @@
 """What a tool is given: who it works for, its idempotency key, and ways to ask a person."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar, overload
 
+from pydantic import BaseModel, ValidationError
+
+from placet.agents.model_forms import form_of, instance_of
+from placet.domain.answer import sealed_at
+from placet.domain.form import sealed_names
 from placet.domain.interaction import (
     ConfirmRequest,
+    EditTextRequest,
     FormRequest,
     FreeTextRequest,
     InputState,
     InteractionRequest,
     MultipleChoiceRequest,
+    Question,
+    QuestionsRequest,
     UrlRequest,
 )
 from placet.domain.label import Label, highest
-from placet.domain.outcome import Outcome
+from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.errors import Invalid, ToolError
-from placet.kernel.call import Ask, answered
+from placet.kernel.call import Ask
+from placet.sealing import Sealer, process_sealer
 
 MAX_ASKS = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+M = TypeVar("M", bound=BaseModel)
 
 
 class Asked(BaseException):
@@ -41,7 +51,11 @@ class Context:
 
     An ask ends the call: once a person has answered, the tool is called again with the same
     arguments and the ask returns the answer. Everything before an ask runs again, so ask first,
-    act after, and key side effects by `idempotency_key`.
+    act after, and key side effects by `idempotency_key`. n asks are n+1 executions, and at most 8
+    in one call; the same questions must come in the same order each time.
+
+    Every ask raises ToolError where the question can't be put as it is, where it is another than
+    the last time, and where the tool was called outside of a run, which nobody can be asked from.
     """
 
     agent_id: str = ""
@@ -61,74 +75,182 @@ class Context:
     """The label of this result, as far as `label` raised it."""
     outcome: InputState | None = None
     """How the last ask ended; tells a no from silence."""
+    answered_by: Person | None = None
+    """Who ended the last ask; None if nobody did."""
+    waited: timedelta | None = None
+    """How long the last ask waited, where it is known."""
     raised: InteractionRequest | None = None
     """The question that ended this execution, if one did; a call that goes on after it is an error."""
     _answers: Sequence[Ask] = ()
     _asked: int = field(default=0)
+    _in_run: bool = False
+    _attended: bool = True
+    """Whether anybody is to be asked; if not, asks return False or None at once."""
+    _sealer: Sealer | None = field(default=None, repr=False)
+    """Opens the answers of sealed fields; a key of this process where the runtime brings none."""
 
     def label(self, label: Label | str) -> None:
         """Say that what this call returns may go only so far; the highest of all that is said holds."""
         self.taint = highest(self.taint, Label(label))
 
-    async def confirm(self, message: str) -> bool:
+    async def confirm(self, message: str, *, body: str | None = None) -> bool:
         """Yes or no. False if it was declined, cancelled or nobody answered; `outcome` says which."""
-        return self._ask(ConfirmRequest(message=message, requested_at=_EPOCH)) is True
+        return (
+            self._ask(lambda: ConfirmRequest(message=message, body=body, requested_at=_EPOCH))
+            is True
+        )
 
-    async def ask(self, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-        """A flat form. The fields as an object, or None if there was no answer.
+    @overload
+    async def ask(self, message: str, schema: type[M]) -> M | None: ...
+
+    @overload
+    async def ask(self, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None: ...
+
+    async def ask(
+        self, message: str, schema: Mapping[str, Any] | type[M]
+    ) -> dict[str, Any] | M | None:
+        """A flat form: a JSON Schema, or a pydantic model without models in it.
+
+        Returns the fields as an object, or as an instance of the model; None if there was no answer.
+        A field that was left out has its default. A field with `"sealed": true` (in a model: a
+        `SecretStr`) is encrypted for this tool as soon as it is submitted: no store, log, event or
+        model sees it, unless the tool shows it.
 
         Raises:
-            ToolError: the schema is no flat object of simple fields.
+            ToolError: the schema is no flat object of simple fields, and why; or the model's own
+                validators refuse the answer.
         """
-        try:
-            draft = FormRequest(message=message, form=dict(schema), requested_at=_EPOCH)
-        except (Invalid, ValueError) as error:
-            raise ToolError(f"the form can't be asked: {error}") from error
-        content = self._ask(draft)
-        return content if isinstance(content, dict) else None
+        model = schema if isinstance(schema, type) else None
+        form = form_of(model) if model else dict(schema)  # type: ignore[arg-type]
+        content = self._ask(lambda: self._form(message, form))
+        if not isinstance(content, dict):
+            return None
+        opened = self._opened(form, content)
+        return instance_of(model, opened) if model else opened
 
-    async def ask_text(self, message: str, *, body: str | None = None) -> str | None:
-        """A text, or None if there was no answer."""
-        content = self._ask(FreeTextRequest(message=message, body=body, requested_at=_EPOCH))
+    async def ask_text(
+        self, message: str, *, body: str | None = None, required: bool = True
+    ) -> str | None:
+        """A text, or None if there was no answer. `required=False` says that blank is an answer too."""
+        content = self._ask(
+            lambda: FreeTextRequest(
+                message=message, body=body, required=required, requested_at=_EPOCH
+            )
+        )
         return content if isinstance(content, str) else None
 
     async def choose(self, message: str, options: Sequence[str]) -> str | None:
         """One of the options, or None if there was no answer. Raises ToolError for fewer than two."""
-        try:
-            draft = MultipleChoiceRequest(
+        content = self._ask(
+            lambda: MultipleChoiceRequest(
                 message=message, options=tuple(options), requested_at=_EPOCH
-            )
-        except ValueError as error:
-            raise ToolError(
-                f"the choice can't be asked: it takes 2 or more options: {error}"
-            ) from error
-        content = self._ask(draft)
+            ),
+            "a choice takes 2 or more different options",
+        )
         return content if isinstance(content, str) else None
 
-    async def require_url(self, url: str, message: str) -> bool:
-        """Whether a person says that they did what the https page asks. It is only their word."""
-        try:
-            draft = UrlRequest(message=message, url=url, requested_at=_EPOCH)
-        except ValueError as error:
-            raise ToolError(f"the address can't be asked for: {error}") from error
-        return self._ask(draft) is True
+    async def questions(
+        self, message: str, questions: Sequence[Question]
+    ) -> dict[str, str | list[str]] | None:
+        """One to four questions at once: by its text, each one's answer or answers.
 
-    def _ask(self, draft: InteractionRequest) -> Any:
+        None if there was no answer. Raises ToolError for questions that repeat, none, or more than four.
+        """
+        content = self._ask(
+            lambda: QuestionsRequest(
+                message=message, questions=tuple(questions), requested_at=_EPOCH
+            ),
+            "it takes 1 to 4 different questions",
+        )
+        return content if isinstance(content, dict) else None
+
+    async def edit_text(self, message: str, text: str) -> str | None:
+        """The text as a person left it: changed, or as it was if they wrote nothing. None: no answer."""
+        content = self._ask(
+            lambda: EditTextRequest(message=message, text=text, requested_at=_EPOCH)
+        )
+        return content if isinstance(content, str) else None
+
+    async def review_text(self, title: str, markdown: str) -> str | None:
+        """What a person has to say of a text: `""` if they only took note. None without an answer."""
+        said = await self.ask_text(title, body=markdown, required=False)
+        return said if said is None or said.strip() else ""
+
+    async def require_url(self, url: str, message: str) -> bool:
+        """Whether a person says that they did what the https page asks.
+
+        It is only their word: somebody may press "done" without having been there. A tool that needs
+        it done looks for itself, afterwards. The address takes no credentials, and one whose host
+        may be taken for another is shown with a warning.
+        """
+        return self._ask(lambda: UrlRequest(message=message, url=url, requested_at=_EPOCH)) is True
+
+    def _form(self, message: str, form: dict[str, Any]) -> FormRequest:
+        sealer = (self._sealer or process_sealer()) if sealed_names(form) else None
+        key = sealer.public if sealer else None
+        return FormRequest(message=message, form=form, seal_key=key, requested_at=_EPOCH)
+
+    def _opened(self, form: Mapping[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+        """The content with the plain text of what is sealed, which nobody before this call has seen."""
+        input_id, sealer = self._answers[self._asked - 1].input_id, self._sealer
+        try:
+            plain = {
+                name: (sealer or process_sealer()).open(
+                    content[name]["sealed"], sealed_at(input_id, name)
+                )
+                for name in sealed_names(form)
+                if name in content
+            }
+        except (Invalid, KeyError, TypeError) as error:
+            raise ToolError(
+                f"the sealed answer to ask {self._asked} can't be read: {error}"
+            ) from None
+        return {**content, **plain}
+
+    def _ask(self, make: Callable[[], InteractionRequest], hint: str = "") -> Any:
+        if not self._in_run:
+            raise ToolError(
+                "nobody can be asked here: this tool was called directly. Asks wait for a person in "
+                "a run; let an agent call the tool, with Agent.run or on a runner"
+            )
+        draft = _drafted(make, hint)
         number = self._asked
         self._asked += 1
         if number >= MAX_ASKS:
             raise ToolError(f"more than {MAX_ASKS} asks in one call")
-        if number >= len(self._answers):
-            self.raised = draft
-            raise Asked(draft)
-        ask = self._answers[number]
+        if number < len(self._answers):
+            return self._answer(self._answers[number], draft)
+        if not self._attended:
+            self.outcome, self.answered_by, self.waited = InputState.CANCELLED, None, None
+            return None
+        self.raised = draft
+        raise Asked(draft)
+
+    def _answer(self, ask: Ask, draft: InteractionRequest) -> Any:
         if ask.digest != draft.with_digest().digest:
             raise ToolError(
-                f"ask {number + 1} of this call was {ask.message!r} and is now {draft.message!r}; "
+                f"ask {self._asked} of this call was {ask.message!r} and is now {draft.message!r}; "
                 "a tool must ask the same questions in the same order each time it runs"
             )
-        return self._content(ask.outcome)
-
-    def _content(self, outcome: Outcome | None) -> Any:
+        outcome, ended = ask.outcome, ask.resolution
         self.outcome = outcome.state if outcome else None
-        return outcome.content if outcome and answered(outcome) else None
+        self.answered_by = ended.by if ended else None
+        self.waited = ended.waited if ended else None
+        if outcome is None or outcome.state not in (InputState.ANSWERED, InputState.EXPIRED):
+            return None
+        return outcome.content  # of what expired: the answer that was declared for that, if any
+
+
+def _drafted(make: Callable[[], InteractionRequest], hint: str) -> InteractionRequest:
+    """The question, or in a ToolError why it is none."""
+    try:
+        return make()
+    except Invalid as error:
+        listed = "; ".join(f"{each.pointer}: {each.detail}" for each in error.errors[:10])
+        raise ToolError(f"it can't be asked: {listed or error}") from error
+    except ValidationError as error:
+        listed = "; ".join(
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            for each in error.errors(include_input=False, include_url=False)[:10]
+        )
+        raise ToolError(f"it can't be asked: {f'{hint}: ' if hint else ''}{listed}") from error

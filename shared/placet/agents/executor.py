@@ -14,6 +14,7 @@ from placet.errors import Invalid
 from placet.kernel.asking import Asker
 from placet.kernel.call import CallState
 from placet.kernel.turns import CallOutcome, CallResult
+from placet.sealing import Sealer
 
 MAX_RESULT_BYTES = 262_144
 SWALLOWED = (
@@ -22,8 +23,18 @@ SWALLOWED = (
 )
 
 
-def context_for(asker: Asker, call: CallState) -> Context:
-    """What the tool is given for its next attempt."""
+def context_for(
+    asker: Asker, call: CallState, *, sealer: Sealer | None = None, attended: bool = True
+) -> Context:
+    """What the tool is given for its next attempt.
+
+    Args:
+        asker: the run.
+        call: the call, with the answers to what it asked so far.
+        sealer: opens sealed answers. A runtime whose runs outlive the process brings its own, with a
+            key that does too; without one, what is sealed can be opened in this process alone.
+        attended: whether anybody is to be asked; if not, asks return False or None at once.
+    """
     approval = call.approval.resolution if call.approval else None
     return Context(
         agent_id=asker.agent_id,
@@ -36,6 +47,9 @@ def context_for(asker: Asker, call: CallState) -> Context:
         attempt=call.attempt,
         approval=approval,
         _answers=tuple(call.asks),
+        _in_run=True,
+        _attended=attended,
+        _sealer=sealer,
     )
 
 

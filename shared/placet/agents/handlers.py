@@ -1,12 +1,11 @@
 """How a person is asked in place, in a script or a notebook."""
 
-import asyncio
 import inspect
 import json
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TextIO, runtime_checkable
 
+from placet.agents.terminal import NoAnswer, Terminal
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InteractionRequest
 from placet.domain.visible import visible
 
@@ -48,28 +47,23 @@ class CliApprovalHandler:
     """Asks in the terminal. Enter alone is a no."""
 
     def __init__(self, *, source: TextIO | None = None, sink: TextIO | None = None) -> None:
-        self._source = source
-        self._sink = sink
-        self._lock = asyncio.Lock()
+        self._terminal = Terminal(source, sink)
 
     async def request(self, req: ApprovalRequest) -> ApprovalDecision:
         """Show the real call, read one line, decide."""
-        async with self._lock:
-            line = await asyncio.to_thread(self._prompt, req)
+        line = await self._terminal.ask(lambda: self._prompt(req))
         word = line.strip().lower()
         if word in ("y", "yes"):
             return ApprovalDecision.APPROVED
         return ApprovalDecision.SKIPPED if word in ("s", "skip") else ApprovalDecision.DENIED
 
     def _prompt(self, req: ApprovalRequest) -> str:
-        sink = self._sink or sys.stderr
-        args = visible(json.dumps(req.call.args, ensure_ascii=False, indent=2), keep_newlines=True)
-        print(f"\n{visible(req.call.tool)} ({req.risk})\n{args}", file=sink)
-        print(f"why: {visible(str(req.context.get('reason', '')))}", file=sink)
-        print(
-            "Run exactly this call? [y]es, [s]kip, anything else is no: ",
-            end="",
-            file=sink,
-            flush=True,
-        )
-        return (self._source or sys.stdin).readline()
+        self._terminal.say(f"\n{visible(req.call.tool)} ({req.risk})")
+        self._terminal.say(json.dumps(req.call.args, ensure_ascii=False, indent=2))
+        self._terminal.say(f"why: {visible(str(req.context.get('reason', '')))}")
+        try:
+            return self._terminal.line(
+                "Run exactly this call? [y]es, [s]kip, anything else is no: "
+            )
+        except NoAnswer:
+            return ""

@@ -12,7 +12,7 @@ from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
-from placet.agents.situation import next_move
+from placet.agents.situation import next_move, situation
 from placet.clock import Clock, SystemClock
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
 from placet.domain.run import Message, RunStatus
@@ -182,7 +182,8 @@ class _Run:
 
     async def run_call(self, call: CallState) -> None:
         tool = self.agent.toolbox[call.call.tool]
-        match await execute(tool, call, context_for(self.asking, call)):
+        attended = situation(self.agent, self.state).asks_people(tool.name)
+        match await execute(tool, call, context_for(self.asking, call, attended=attended)):
             case Asked() as asked:
                 request = own_ask(self.asking, call, asked.draft, self.clock.now())
                 self.note(opened(request, call))

@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import json
-import threading
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import structlog
 from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.models import Model
 from placet.agents.providers import resolve_model
+from placet.agents.terminal import ONE_AT_A_TIME
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState, ToolCall
 from placet.domain.outcome import Outcome
 from placet.domain.showing import TRUSTING
@@ -25,8 +25,6 @@ NAME = "human-in-the-loop"
 YES = frozenset({"y", "yes"})
 TRUST = frozenset({"t", "trust"})
 
-_TERMINAL = threading.Lock()
-"""One question at a time, whichever loop it comes from; a thread that waits for a line keeps it."""
 _log = structlog.get_logger(__name__)
 
 
@@ -232,7 +230,7 @@ async def ask_in_place(intervention: HumanInTheLoop, request: ApprovalRequest) -
 
 def _typed(shown: str) -> str:
     """A line from the terminal."""
-    with _TERMINAL:
+    with ONE_AT_A_TIME:
         return input(visible(shown, keep_newlines=True))
 
 

@@ -64,5 +64,6 @@ class People:
             outcome=outcome,
             by=person,
             at=self.clock.now(),
+            asked_at=request.requested_at,
             channel="in_process",
         )

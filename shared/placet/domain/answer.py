@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from placet.domain.approving import approval_outcome
+from placet.domain.form import form_errors, sealed_names, with_defaults
 from placet.domain.interaction import (
     ApprovalDecision,
     ApprovalRequest,
@@ -22,8 +23,9 @@ from placet.domain.interaction import (
 )
 from placet.domain.options import match_option
 from placet.domain.outcome import Outcome, answered, reason_in, unfit
-from placet.domain.schema import field_errors
+from placet.domain.schema import field_errors, pointer
 from placet.errors import FieldError, Invalid
+from placet.sealing import PROCESS_MARKS, Marks, seal
 
 MAX_TEXT = 2000
 
@@ -36,8 +38,17 @@ class Action(StrEnum):
     CANCEL = "cancel"
 
 
-def reduce(request: InteractionRequest, action: Action, content: Any = None) -> Outcome:
+def reduce(
+    request: InteractionRequest,
+    action: Action,
+    content: Any = None,
+    *,
+    marks: Marks = PROCESS_MARKS,
+) -> Outcome:
     """The outcome of an answer to this request.
+
+    What answers a form's sealed fields is judged, encrypted and forgotten here, before anything is
+    kept; `marks` tells the same answer again, so all replicas of a broker share its key.
 
     Raises:
         Invalid: the content does not fit; `errors` lists each field. Nothing is a yes but `true`
@@ -53,11 +64,11 @@ def reduce(request: InteractionRequest, action: Action, content: Any = None) -> 
         case FreeTextRequest():
             return answered(_text(content, "a string"))
         case MultipleChoiceRequest():
-            return answered(_choice(request.options, content, ""))
+            return answered(_choice(request.options, content))
         case QuestionsRequest():
             return answered(_questions(request.questions, content))
         case FormRequest():
-            return answered(_form(request.form, content))
+            return _form(request, content, marks)
         case UrlRequest():
             if content is not True:
                 raise unfit("true once it is done; to refuse, decline")
@@ -91,12 +102,12 @@ def _confirm(content: Any) -> Outcome:
     raise unfit("true or false")
 
 
-def _choice(options: tuple[str, ...], content: Any, pointer: str) -> str:
+def _choice(options: tuple[str, ...], content: Any) -> str:
     if (meant := match_option(options, content)) is not None:
         return meant
     if isinstance(content, int) and not isinstance(content, bool) and 0 <= content < len(options):
         return options[content]
-    raise unfit(f"one of {', '.join(options)}, or its index from 0", pointer)
+    raise unfit(f"one of {', '.join(options)}, or its index from 0")
 
 
 def _questions(questions: tuple[Question, ...], content: Any) -> dict[str, Any]:
@@ -105,7 +116,7 @@ def _questions(questions: tuple[Question, ...], content: Any) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise unfit("an object keyed by the question's text")
     errors = [
-        FieldError(f"/{key}", "no such question")
+        FieldError(pointer(key), "no such question")
         for key in content
         if key not in {q.question for q in questions}
     ]
@@ -122,17 +133,17 @@ def _questions(questions: tuple[Question, ...], content: Any) -> dict[str, Any]:
 
 def _one(question: Question, content: Any) -> str | list[str]:
     labels = [option.label for option in question.options]
-    pointer = f"/{question.question}"
+    at = pointer(question.question)
     if question.multi_select:
         chosen = content if isinstance(content, list) else [content]
-        named = [_label(question, labels, item, pointer) for item in chosen]
+        named = [_label(question, labels, item, at) for item in chosen]
         if not named or len(set(named)) != len(named):
-            raise unfit("one or several different labels", pointer)
+            raise unfit("one or several different labels", at)
         return named
-    return _label(question, labels, content, pointer)
+    return _label(question, labels, content, at)
 
 
-def _label(question: Question, labels: list[str], content: Any, pointer: str) -> str:
+def _label(question: Question, labels: list[str], content: Any, at: str) -> str:
     if isinstance(content, int) and not isinstance(content, bool) and 0 <= content < len(labels):
         return labels[content]
     if isinstance(content, str) and content in labels:
@@ -144,21 +155,33 @@ def _label(question: Question, labels: list[str], content: Any, pointer: str) ->
         and len(content) <= MAX_TEXT
     ):
         return content
-    raise unfit(
-        f"one of {', '.join(labels)}" + (", or a text" if question.allow_other else ""), pointer
-    )
+    raise unfit(f"one of {', '.join(labels)}" + (", or a text" if question.allow_other else ""), at)
 
 
-def _form(schema: dict[str, Any], content: Any) -> dict[str, Any]:
+def _form(request: FormRequest, content: Any, marks: Marks) -> Outcome:
     if not isinstance(content, dict):
         raise unfit("an object with the form's fields")
-    unknown = sorted(set(content) - set(schema["properties"]))
-    errors = [FieldError(f"/{key}", "no such field") for key in unknown] + field_errors(
-        schema, content
-    )
-    if errors:
+    filled = with_defaults(request.form, content)
+    if errors := form_errors(request.form, filled):
         raise Invalid("the form's fields do not fit", errors)
-    return content
+    return _sealed(request, filled, marks)
+
+
+def _sealed(request: FormRequest, content: dict[str, Any], marks: Marks) -> Outcome:
+    """The content with ciphertext for what is sealed, and a mark of each such answer."""
+    made: dict[str, str] = {}
+    for name in sealed_names(request.form):
+        if name not in content:
+            continue
+        secret, where = content[name].encode(), sealed_at(request.id, name)
+        text = seal(request.seal_key or "", secret, where)
+        content, made[name] = {**content, name: {"sealed": text}}, marks.mark(secret, where)
+    return Outcome(state=InputState.ANSWERED, content=content, marks=made)
+
+
+def sealed_at(input_id: str, field: str) -> str:
+    """What a sealed answer is bound to: it opens for no other question and no other field."""
+    return input_id + pointer(field)
 
 
 def _review(request: ReviewRequest, content: Any) -> dict[str, Any]:

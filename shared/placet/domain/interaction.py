@@ -5,12 +5,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, field_validator
+from pydantic import Field, TypeAdapter, ValidationInfo, field_validator, model_validator
 
+from placet.domain.address import HTTPS, origin_of, warning_of
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value, WireId
 from placet.domain.digest import canonical, digest_of
+from placet.domain.form import check_form, sealed_names
 from placet.domain.risk import ToolRisk
-from placet.domain.schema import check_form
+from placet.sealing import check_public
 
 Accepts = Literal["decision", "words", "anything"]
 
@@ -251,7 +253,9 @@ class FormRequest(Request):
     family: Literal["form"] = "form"
     kind: Literal[Kind.FORM] = Kind.FORM
     form: JsonObject
-    """A JSON Schema (draft 2020-12): an object of simple fields."""
+    """A JSON Schema (draft 2020-12): an object of simple fields. `"sealed": true` on a string is ours."""
+    seal_key: str | None = Field(default=None, exclude_if=lambda key: key is None)
+    """The public key (X25519, base64) that the answers of sealed fields are encrypted to."""
 
     @field_validator("form")
     @classmethod
@@ -259,8 +263,14 @@ class FormRequest(Request):
         check_form(form)
         return form
 
+    @model_validator(mode="after")
+    def _sealable(self) -> Self:
+        if sealed_names(self.form):
+            check_public(self.seal_key or "")
+        return self
+
     def asked(self) -> Any:
-        """Kind, message, body and the schema."""
+        """Kind, message, body and the schema. Not the key: it may be changed while a question is open."""
         return {"kind": self.kind, "message": self.message, "body": self.body, "form": self.form}
 
 
@@ -269,8 +279,19 @@ class UrlRequest(Request):
 
     family: Literal["url"] = "url"
     kind: Literal[Kind.URL] = Kind.URL
-    url: str = Field(pattern=r"^https://[^\s/?#@\\]+([/?#][^\s\\]*)?$", max_length=2000)
+    url: str = Field(pattern=HTTPS, max_length=2000)
     """https only, without credentials."""
+    origin: str = Field(default="", validate_default=True)
+    """Where it really leads: scheme and host, as a browser looks it up. Whoever reads the request works
+    it out again, so it says what is so whatever was sent."""
+    warning: str = Field(default="", validate_default=True, exclude_if=operator.not_)
+    """What to look at twice before going there; worked out like `origin`."""
+
+    @field_validator("origin", "warning")
+    @classmethod
+    def _worked_out(cls, _: str, info: ValidationInfo) -> str:
+        url = info.data.get("url", "https://x.invalid")
+        return origin_of(url) if info.field_name == "origin" else warning_of(url)
 
     def asked(self) -> Any:
         """Kind, message and the address."""

@@ -26,10 +26,18 @@ class Outcome(Value):
     trust: bool = Field(default=False, exclude_if=lambda trusted: not trusted)
     """The tool runs unasked from now on, for this person's runs."""
     reason: str | None = None
+    marks: dict[str, str] = Field(default={}, exclude_if=lambda marks: not marks)
+    """Of a form's sealed fields: what tells whether another answer is the same, which ciphertext can't."""
 
     def same_as(self, other: "Outcome") -> bool:
         """Whether settling with `other` again changes nothing."""
-        return self.model_dump(exclude={"reason"}) == other.model_dump(exclude={"reason"})
+        return self._told() == other._told()
+
+    def _told(self) -> dict[str, Any]:
+        told = self.model_dump(exclude={"reason"})
+        if self.marks:
+            told["content"] = {k: v for k, v in self.content.items() if k not in self.marks}
+        return told
 
 
 def answered(content: Any) -> Outcome:

@@ -1,7 +1,9 @@
 """How a question ended, and the question as people see it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+from pydantic import Field
 
 from placet.domain.base import DEFAULT_NAMESPACE, Value
 from placet.domain.interaction import InputState, InteractionRequest
@@ -21,6 +23,8 @@ class Resolution(Value):
     by: Person | None = None
     """None where nobody decided: expired, superseded, withdrawn, cancelled by the run."""
     at: datetime
+    asked_at: datetime | None = Field(default=None, exclude_if=lambda asked_at: asked_at is None)
+    """When the question was put, where that is known."""
     channel: str = ""
     """rest, bus, web, cli, sdk; or `timer`, `run`."""
     answer_id: str = ""
@@ -29,6 +33,11 @@ class Resolution(Value):
     def state(self) -> InputState:
         """The final state."""
         return self.outcome.state
+
+    @property
+    def waited(self) -> timedelta | None:
+        """How long the question waited, where it is known when it was put."""
+        return max(self.at - self.asked_at, timedelta(0)) if self.asked_at else None
 
 
 class Input(Value):

@@ -195,7 +195,7 @@ def test_blank_leaves_an_edited_text_unchanged() -> None:
         {"type": "array", "items": {"type": "string"}},
         {"$ref": "https://evil.test/x"},
         {"type": "string", "format": "ipv4"},
-        {"anyOf": [{"type": "string"}]},
+        {"anyOf": [{"type": "object"}]},
         "string",
     ],
 )
