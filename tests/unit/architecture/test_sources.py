@@ -28,7 +28,7 @@ LONG_FILES = {
         "the nine kinds of request are one union, read from top to bottom",
     ),
     "shared/placet/testing/bus_cases.py": (450, "the conformance cases of one port, a class each"),
-    "shared/placet/testing/store_cases.py": (450, "the conformance cases of one port"),
+    "shared/placet/testing/store_cases.py": (480, "the conformance cases of one port"),
 }
 """More than 300 lines: the limit that holds instead, and why."""
 _ROUTES = "a router is a list of routes; each is short"
