@@ -32,7 +32,7 @@ from placet_broker.api.page.pages import moved, page, stylesheet
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
-from placet_broker.usecases.answer_input import Submission
+from placet_broker.usecases.submission import Submission
 
 PAGE = 50
 
