@@ -11,26 +11,22 @@ from placet.process import problems
 from placet.process.access import authenticate
 from placet.process.crash import crash_point
 from placet.process.http import json_response
-from placet_broker.api.bodies import BatchBody, documented, read
+from placet_broker.api.bodies import BatchBody, read
 from placet_broker.api.submissions import submitted
 from placet_broker.usecases import UseCases
 from placet_broker.usecases.submission import Answered
-
-_BATCHES = documented(BatchBody)
 
 
 def router(use_cases: UseCases) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1", tags=["inputs"])
 
-    @routes.post("/inputs", openapi_extra=_BATCHES, summary="Answer several inputs")
+    @routes.post("/inputs", summary="Answer several inputs")
     async def answer_several(request: Request) -> Response:
         """All of them settle, or none does: 202, or 200 if all had settled so before."""
         return await _answer(use_cases, request, None)
 
-    @routes.post(
-        "/agents/{agent}/inputs", openapi_extra=_BATCHES, summary="Answer several of this agent"
-    )
+    @routes.post("/agents/{agent}/inputs", summary="Answer several of this agent")
     async def answer_several_of_agent(agent: str, request: Request) -> Response:
         """As above; an input that is not one of this agent's, or of a run below it, is 404."""
         return await _answer(use_cases, request, agent)

@@ -24,7 +24,6 @@ Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
 Anybody = Annotated[Caller, Depends(caller())]
 Limit = Annotated[int, Query(ge=1, le=200)]
 _ANSWERS = documented(AnswerBody)
-_EXTENDS = documented(ExtendBody)
 
 
 def router(use_cases: UseCases) -> APIRouter:
@@ -76,9 +75,7 @@ def router(use_cases: UseCases) -> APIRouter:
     async def answer_of_agent(agent: str, id: str, request: Request) -> Response:
         return await _answer(use_cases, request, id, agent)
 
-    @routes.post(
-        "/inputs/{id}/extend", response_model=Input, openapi_extra=_EXTENDS, summary="More time"
-    )
+    @routes.post("/inputs/{id}/extend", response_model=Input, summary="More time")
     async def extend(id: str, request: Request) -> Response:
         """Move the deadline later, for whoever may answer; at most to 30 days from now."""
         who = await authenticate(request)
