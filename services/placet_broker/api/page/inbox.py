@@ -13,6 +13,7 @@ from placet.domain.interaction import (
     QuestionsRequest,
     UrlRequest,
 )
+from placet.domain.showing import TRUSTING
 from placet.errors import (
     Conflict,
     FieldError,
@@ -162,6 +163,8 @@ async def _detail(
         typed=typed,
         fields=views.fields(asked.form, typed, errors) if isinstance(asked, FormRequest) else [],
         outcome=_outcome(record),
+        trusting=TRUSTING,
+        unanswered=views.unanswered(asked),
     )
 
 
