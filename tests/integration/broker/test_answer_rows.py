@@ -5,7 +5,14 @@ from typing import Any
 import anyio
 import pytest
 
-from placet.domain.interaction import Audience, FormRequest, Option, Question, QuestionsRequest
+from placet.domain.interaction import (
+    Audience,
+    FormRequest,
+    InteractionRequest,
+    Option,
+    Question,
+    QuestionsRequest,
+)
 from placet.domain.interaction import MultipleChoiceRequest as Choice
 from placet.ids import new_id
 from placet.process.auth import Scope
@@ -202,7 +209,7 @@ async def test_cp_09_an_empty_answer_answers_no_choice_no_form_and_no_approval(
     still: Desk, empty: Any
 ) -> None:
     form = {"type": "object", "properties": {"why": {"type": "string"}}, "required": ["why"]}
-    asked = [
+    asked: list[InteractionRequest] = [
         Choice(id=new_id("inp"), options=("north", "south"), requested_at=past(0)),
         FormRequest(id=new_id("inp"), form=form, requested_at=past(0)),
         QuestionsRequest(id=new_id("inp"), questions=(ONE,), requested_at=past(0)),
