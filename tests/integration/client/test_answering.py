@@ -16,7 +16,7 @@ from placet.errors import Conflict, Invalid, NotFound
 from placet.ids import new_id
 from placet.process.auth import ALL_SCOPES
 from placet.process.http import create_app
-from tests.integration.broker.desk import RUNNER_ASKS, approval
+from tests.integration.broker.desk import RUNNER_ASKS, approval, of_service
 from tests.integration.runner.agents import Ledger, agent, once
 from tests.support.kinds import KINDS
 from tests.support.listening import listening
@@ -165,6 +165,15 @@ async def test_more_time_is_given_by_who_may_answer(placet: System) -> None:
     extended = await waiting.extend(until + timedelta(hours=3), from_="alice")
     assert extended.value.request.expires_at == until + timedelta(hours=3)
     assert extended.value.request.digest == waiting.value.request.digest
+
+
+async def test_a_request_is_taken_back_by_who_made_it_alone(placet: System) -> None:
+    body = of_service().model_dump(mode="json")
+    own = placet.client.input_from(await placet.client.transport.post("/v1/requests", body))
+    assert (await own.withdraw()).state == "withdrawn"
+    run = await placet.client.agent("ops").run("go", user="alice")
+    with pytest.raises(NotFound):
+        await run.inputs[0].withdraw()
 
 
 async def test_c28_a_callback_hears_each_input_and_what_it_returns_answers(
