@@ -39,6 +39,16 @@ class Interactions(Protocol):
     async def settle(self, record: Record, settlement: Settlement) -> Record | None:
         """B3: end it if it is as `record` has it, and its deadline has not passed by the database's clock."""
 
+    async def settle_all(self, parts: Sequence[tuple[Record, Settlement]]) -> list[Record | None]:
+        """B10: B3 for each in one transaction, or for none of them.
+
+        The records as they are then, in the order given; if any did not match, nothing was written
+        and None stands in the place of each that did not.
+        """
+
+    async def extend(self, record: Record, expires_at: datetime, by: str) -> Record | None:
+        """Move the deadline, if it is as `record` has it and the old one has not passed."""
+
     async def expire(self, record: Record) -> Record | None:
         """B5: end it as expired if it is as `record` has it, and its deadline has passed."""
 

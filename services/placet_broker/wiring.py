@@ -14,12 +14,16 @@ from placet_broker.store import StoredInteractions
 from placet_broker.store.gauges import Gauges
 from placet_broker.store.outbox import RelayOutbox
 from placet_broker.usecases import UseCases
+from placet_broker.usecases.answer_batch import AnswerBatch
 from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.arrivals import Arrivals
 from placet_broker.usecases.close_input import CloseInput
+from placet_broker.usecases.endings import Endings
+from placet_broker.usecases.extend_input import ExtendInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
 from placet_broker.usecases.read_inputs import ReadInputs, Waiters
+from placet_broker.usecases.submission import Checks
 from placet_broker.usecases.sweep_due import SweepDue
 
 NAME = "broker"
@@ -113,11 +117,16 @@ class Broker:
         interactions, outbox, metrics = self.interactions, self.outbox, self.metrics
         clock = self.clock
         arrivals = Arrivals(interactions, clock, settings.arrival_patience)
+        checks = Checks(interactions, arrivals)
+        endings = Endings(interactions, outbox, metrics)
+        answer_input = AnswerInput(interactions, metrics, checks, endings)
         return UseCases(
             open_request=OpenRequest(
                 interactions, outbox, clock, metrics, default_life=settings.default_life
             ),
-            answer_input=AnswerInput(interactions, outbox, metrics, arrivals),
+            answer_input=answer_input,
+            answer_batch=AnswerBatch(interactions, metrics, checks, endings, answer_input),
+            extend_input=ExtendInput(interactions, clock, checks, endings),
             close_input=CloseInput(interactions, outbox, clock, metrics),
             mark_applied=MarkApplied(interactions),
             read_inputs=ReadInputs(interactions, arrivals),

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from placet.process.auth import Auth
-from placet_broker.api import inputs, keys, requests
+from placet_broker.api import batches, inputs, keys, requests
 from placet_broker.api.page import inbox, login
 from placet_broker.usecases import UseCases
 
@@ -12,6 +12,7 @@ def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
     """Every router of the broker."""
     return (
         inputs.router(use_cases),
+        batches.router(use_cases),
         requests.router(use_cases),
         keys.router(auth),
         login.router(auth),

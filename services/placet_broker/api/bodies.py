@@ -1,5 +1,6 @@
 """Request bodies of the broker's REST API; unknown fields are refused."""
 
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 import orjson
@@ -7,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from starlette.requests import Request
 
 from placet.domain.answer import Action
+from placet.domain.base import WireId
 from placet.domain.digest import strict_json
 from placet.domain.naming import RULE, Name, names
 from placet.domain.person import Person
@@ -22,16 +24,11 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class AnswerBody(Body):
-    """An answer to one input."""
+class SignedBody(Body):
+    """A body that may say in whose name it is sent."""
 
-    action: Action = Action.ACCEPT
-    content: Any = None
-    """What fits the input's kind."""
     named: Person | None = Field(default=None, alias="from")
     """Who answers: an id, or `{id, name, username}` of which only the id counts."""
-    digest: str | None = None
-    """Of what was shown; another is refused as `shown_differs`."""
 
     @field_validator("named", mode="before")
     @classmethod
@@ -45,6 +42,38 @@ class AnswerBody(Body):
             msg = f"an id {RULE}"
             raise ValueError(msg)
         return value
+
+
+class AnswerBody(SignedBody):
+    """An answer to one input."""
+
+    action: Action = Action.ACCEPT
+    content: Any = None
+    """What fits the input's kind."""
+    digest: str | None = None
+    """Of what was shown; another is refused as `shown_differs`."""
+
+
+class BatchedAnswer(AnswerBody):
+    """One answer of a batch."""
+
+    id: WireId = Field(min_length=1)
+    """Which input it answers; nothing goes by position."""
+
+
+class BatchBody(Body):
+    """Answers to several inputs."""
+
+    answers: tuple[BatchedAnswer, ...] = Field(min_length=1, max_length=100)
+    mode: Literal["all", "each"] = "all"
+    """`all`: all of them settle, or none does. `each`: every one for itself, with a result for each."""
+
+
+class ExtendBody(SignedBody):
+    """More time for an input."""
+
+    expires_at: datetime
+    """The new deadline: later than the present one, at most 30 days from now."""
 
 
 class KeyBody(Body):

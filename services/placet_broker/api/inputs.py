@@ -13,15 +13,12 @@ from placet.process.auth import Caller, Scope
 from placet.process.crash import crash_point
 from placet.process.http import json_response
 from placet_broker import ports
-from placet_broker.api.bodies import AnswerBody, documented, read
+from placet_broker.api.bodies import AnswerBody, ExtendBody, documented, read
 from placet_broker.api.cursors import cursor_after, place_of
+from placet_broker.api.submissions import submitted
 from placet_broker.rules import history
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
-from placet_broker.usecases.answer_input import Submission
-
-CHANNELS = frozenset({"rest", "cli", "sdk"})
-CHANNEL_HEADER = "placet-channel"
 
 Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
 Anybody = Annotated[Caller, Depends(caller())]
@@ -78,6 +75,14 @@ def router(use_cases: UseCases) -> APIRouter:
     async def answer_of_agent(agent: str, id: str, request: Request) -> Response:
         return await _answer(use_cases, request, id, agent)
 
+    @routes.post("/inputs/{id}/extend", response_model=Input, summary="More time")
+    async def extend(id: str, request: Request) -> Response:
+        """Move the deadline later, for whoever may answer; at most to 30 days from now."""
+        who = await authenticate(request)
+        body = await read(ExtendBody, request)
+        record = await use_cases.extend_input(id, body.expires_at, who, body.named)
+        return json_response(record.as_json())
+
     @routes.get("/audit/{id}", summary="What happened to an input, as a chain of hashes")
     async def audit(who: Reader, id: str) -> Response:
         record = await use_cases.read_inputs.get(who, id)
@@ -100,18 +105,7 @@ async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | N
     """202 for the answer that settles, 200 for the same again. A hot route: no validation by FastAPI."""
     who = await authenticate(request)
     body = await read(AnswerBody, request)
-    said = request.headers.get(CHANNEL_HEADER, "rest")
-    submission = Submission(
-        input_id=id,
-        caller=who,
-        channel=said if said in CHANNELS else "rest",
-        action=body.action,
-        content=body.content,
-        named=body.named,
-        digest=body.digest,
-        agent=agent,
-    )
-    answered = await use_cases.answer_input(submission)
+    answered = await use_cases.answer_input(submitted(body, id, who, request, agent))
     crash_point("settle.respond")
     status = 202 if answered.settled_now else 200
     return json_response(answered.record.as_json(), status)

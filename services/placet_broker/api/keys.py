@@ -14,6 +14,8 @@ from placet_broker.api.bodies import KeyBody, documented, read
 
 Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
 
+Anybody = Annotated[Caller, Depends(caller())]
+
 
 def router(auth: Auth) -> APIRouter:
     """The routes."""
@@ -38,6 +40,12 @@ def router(auth: Auth) -> APIRouter:
     @routes.get("", summary="The keys of the namespace, without the secrets")
     async def list_keys(who: Operator) -> Response:
         return json_response(orjson.dumps({"items": await auth.list_keys(who.namespace)}))
+
+    @routes.get("/self", summary="What the caller's credential is")
+    async def own(who: Anybody) -> Response:
+        """For clients that want to know whom they answer as."""
+        own = {"id": who.id, "namespace": who.namespace, "person": who.is_person}
+        return json_response(orjson.dumps({**own, "scopes": sorted(who.scopes)}))
 
     @routes.delete("/{id}", summary="Revoke a key; it is worthless at once")
     async def revoke(who: Operator, id: str) -> Response:

@@ -9,7 +9,8 @@ from placet.process.auth import Auth
 from placet_broker.consumers.sender import address_of, check_type, refuse, reply, sender_of
 from placet_broker.ports import Outbox
 from placet_broker.rules.outgoing import resolution_of
-from placet_broker.usecases.answer_input import Answered, AnswerInput, Submission
+from placet_broker.usecases.answer_input import AnswerInput
+from placet_broker.usecases.submission import Answered, Submission
 
 QUEUE = "placet.broker.answers"
 CHANNEL = "bus"

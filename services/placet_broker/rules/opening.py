@@ -2,16 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from placet.domain.expiry import check_on_expiry
 from placet.domain.interaction import ApprovalRequest, InputState, InteractionRequest, ReviewRequest
-from placet.errors import FieldError, Invalid, NotAllowed
+from placet.errors import NotAllowed
 from placet.ids import derived_id
 from placet_broker.rules import history, outgoing
+from placet_broker.rules.deadlines import LONGEST, SHORTEST, aware, unfit
 from placet_broker.rules.record import RUNNER, Address, Record
 
-SHORTEST = timedelta(seconds=60)
-LONGEST = timedelta(seconds=2_592_000)
 _ID = re.compile(r"inp_[0-9a-f]{32}")
 _OWN_IDS = ("run_", "agt_")
 """How the ids begin that Placet gives to its runs and agents."""
@@ -42,15 +42,16 @@ def prepared(
     which a run will ask, and an id belongs to the publisher who first used it by construction.
 
     Raises:
-        Invalid: an id, digest or deadline that can't be.
+        Invalid: an id, digest, deadline or `on_expiry` that can't be.
         NotAllowed: another service names a run or an agent of Placet, or raises a review.
     """
     _check_run(request, asker)
+    check_on_expiry(request)
     namespace = request.namespace if asker.namespace is None else asker.namespace
     full = request.with_digest()
     if request.digest and request.digest != full.digest:
-        raise _unfit("/digest", "is not the digest of what is asked")
-    requested_at = _aware(request.requested_at, "/requested_at")
+        raise unfit("/digest", "is not the digest of what is asked")
+    requested_at = aware(request.requested_at, "/requested_at")
     changes = {
         "namespace": namespace,
         "requested_at": requested_at,
@@ -78,7 +79,7 @@ def check_deadline(request: InteractionRequest, asker: Asker, now: datetime) -> 
     if asker.is_runner or request.expires_at is None:
         return
     if not now + SHORTEST <= request.expires_at <= now + LONGEST:
-        raise _unfit("/expires_at", "must be 60 seconds to 30 days from now")
+        raise unfit("/expires_at", "must be 60 seconds to 30 days from now")
 
 
 def opened(
@@ -132,7 +133,7 @@ def _id(request: InteractionRequest, namespace: str, asker: Asker) -> str:
         # Five parts: a run's question has four, so that the two never meet.
         return derived_id("inp", "asked", namespace, asker.publisher, request.run_id, occasion)
     if not is_id(request.id):
-        raise _unfit("/id", "must be inp_ and 32 hex digits, or left out")
+        raise unfit("/id", "must be inp_ and 32 hex digits, or left out")
     return request.id if asker.is_runner else own_id(namespace, asker.publisher, request.id)
 
 
@@ -148,16 +149,5 @@ def _deadline(
     request: InteractionRequest, *, now: datetime, default_life: timedelta | None
 ) -> datetime | None:
     if request.expires_at is not None:
-        return _aware(request.expires_at, "/expires_at")
+        return aware(request.expires_at, "/expires_at")
     return None if default_life is None else now + default_life
-
-
-def _aware(at: datetime, pointer: str) -> datetime:
-    try:
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    except OverflowError:
-        raise _unfit(pointer, "is outside the calendar") from None
-
-
-def _unfit(pointer: str, why: str) -> Invalid:
-    return Invalid(f"{pointer[1:]} {why}", [FieldError(pointer, why)])

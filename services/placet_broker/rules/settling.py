@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from placet.domain.expiry import outcome_of_expiry
 from placet.domain.interaction import Audience, InputState
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
@@ -30,13 +31,27 @@ class Settlement:
         return self.outcome.state
 
 
-EXPIRED = Settlement(Outcome(state=InputState.EXPIRED), channel="timer")
-"""Nobody answered in time. It has no decider and is nobody's refusal."""
+def expiry(record: Record) -> Settlement:
+    """Nobody answered in time. It has no decider and is nobody's refusal.
+
+    Its content is the answer that the asker declared for this case, if it did.
+    """
+    return Settlement(outcome_of_expiry(record.request()), channel="timer")
 
 
 def closing(reason: str) -> Settlement:
     """The asker no longer asks: superseded, withdrawn or cancelled."""
     return Settlement(Outcome(state=InputState(reason)), channel="run")
+
+
+def told(record: Record) -> str:
+    """How it ended, in a sentence for people."""
+    resolution = record.resolution
+    if resolution is None:
+        return str(record.state)
+    how = str(resolution.outcome.decision or record.state)
+    by = f" by {resolution.by.id}" if resolution.by else ", nobody answered" * (how == "expired")
+    return f"{how}{by}, {resolution.at:%Y-%m-%d %H:%M:%S} UTC, through {resolution.channel}"
 
 
 def noted(record: Record, settlement: Settlement, at: datetime) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """The adapter of `Interactions` on any document store."""
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from placet.clock import Clock
 from placet.process import logs
 from placet.store.port import Database, Document, Index
 from placet_broker.ports import Query
-from placet_broker.rules import history, settling
+from placet_broker.rules import deadlines, history, settling
 from placet_broker.rules.record import Address, Record, from_document, to_document
 from placet_broker.rules.settling import Settlement
 from placet_broker.store import rows
@@ -49,9 +49,31 @@ class StoredInteractions:
         """B3."""
         return await self._end(rows.settle, record, settlement)
 
+    async def settle_all(self, parts: Sequence[tuple[Record, Settlement]]) -> list[Record | None]:
+        """B10."""
+        now = self._clock.now()
+        changes = {
+            record.id: (
+                record.id,
+                *rows.settle(record, ending, settling.noted(record, ending, now)),
+            )
+            for record, ending in parts
+        }
+        ids = sorted(changes)
+        images = await self.collection.update_all([changes[id] for id in ids])
+        by_id = dict(zip(ids, images, strict=True))
+        found = [by_id[record.id] for record, _ in parts]
+        return [None if image is None else from_document(image) for image in found]
+
+    async def extend(self, record: Record, expires_at: datetime, by: str) -> Record | None:
+        """Move the deadline."""
+        noted = deadlines.noted(record, expires_at, self._clock.now(), by)
+        extended = deadlines.moved(record, expires_at)
+        return await self._write(record.id, rows.extend(record, extended, expires_at, noted))
+
     async def expire(self, record: Record) -> Record | None:
         """B5."""
-        return await self._end(rows.expire, record, settling.EXPIRED)
+        return await self._end(rows.expire, record, settling.expiry(record))
 
     async def close(self, record: Record, settlement: Settlement) -> Record | None:
         """B6."""

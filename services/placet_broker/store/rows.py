@@ -1,7 +1,7 @@
 """The conditional writes of an interaction, in MongoDB's words: B3 to B9 and B11."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from placet.domain.person import Person
@@ -26,6 +26,16 @@ def settle(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row
 def expire(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
     """B5. Matches only after the deadline."""
     return {**_as_read(record), "$expr": {"$not": [_in_time]}}, _ending(record, settlement, noted)
+
+
+def extend(record: Record, request_json: str, at: datetime, noted: dict[str, Any]) -> Row:
+    """Another deadline, also in the request as people see it; `due` finds it by itself."""
+    change = {"request": request_json, "expires_at": at}
+    return {**_as_read(record), "$expr": _in_time}, {
+        "$set": change,
+        "$push": {"history": noted},
+        "$inc": {"rev": 1},
+    }
 
 
 def close(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from placet_broker.usecases.answer_batch import AnswerBatch
 from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.close_input import CloseInput
+from placet_broker.usecases.extend_input import ExtendInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
 from placet_broker.usecases.read_inputs import ReadInputs, Waiters
@@ -16,6 +18,8 @@ class UseCases:
 
     open_request: OpenRequest
     answer_input: AnswerInput
+    answer_batch: AnswerBatch
+    extend_input: ExtendInput
     close_input: CloseInput
     mark_applied: MarkApplied
     read_inputs: ReadInputs

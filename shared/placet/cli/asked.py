@@ -42,6 +42,10 @@ def lines(request: InteractionRequest) -> Iterator[str]:
     yield from _choices(request)
     if isinstance(request, ApprovalRequest) and request.trust:
         yield f"trust: {TRUSTING}"
+    if request.on_expiry == "default":
+        yield from _block(request.default, "[dim]if nobody answers:[/] ")
+    elif request.on_expiry == "stop":
+        yield "[dim]if nobody answers:[/] the run stops"
 
 
 def ended(resolution: Resolution) -> Iterator[str]:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from placet.cli import asked
 from placet.cli.asked import safe
+from placet.cli.howto import how_to_answer
 from placet.client import Input, Run
 
 __all__ = ["how_to_answer", "notes", "out", "print_input", "print_json", "print_run", "safe"]
@@ -41,22 +42,6 @@ def print_input(each: Input) -> None:
     if each.resolution:
         for line in asked.ended(each.resolution):
             out.print(f"  {line}")
-
-
-def how_to_answer(each: Input) -> str:
-    """The command that answers this kind."""
-    start = f"placet respond {each.id}"
-    match each.kind:
-        case "tool_approval" | "confirm":
-            return f"{start} --approve   (or --deny)"
-        case "multiple_choice":
-            return f"{start} --choice N"
-        case "url":
-            return f"{start} --approve   (once it is done)"
-        case "form" | "questions" | "review":
-            return f"{start} --content '{{...}}'"
-        case _:
-            return f'{start} "text"'
 
 
 def print_run(run: Run) -> None:

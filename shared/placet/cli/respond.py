@@ -1,58 +1,22 @@
 """`placet respond`: list what waits, or answer one input by its id."""
 
-import json as jsonlib
-from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 from cyclopts import Group, Parameter, validators
 
+from placet.cli.batch import answered_in
 from placet.cli.exits import Exit
 from placet.cli.output import how_to_answer, notes, print_json, safe
 from placet.cli.runs import Json, acting_user, client
 from placet.cli.tables import INPUTS, inputs_rows, print_table
+from placet.cli.wish import Wish
 from placet.client import AsyncClient, Input
-from placet.domain.answer import Action
-from placet.domain.interaction import ApprovalRequest
-from placet.errors import Conflict, Invalid, NotFound
+from placet.errors import Conflict, NotFound
 
 _DECISION = Group("Decision", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
 _SCOPE = Group("Scope", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
 _FULL_ID = 36
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the person typed."""
-
-    text: str | None = None
-    content: str | None = None
-    choice: int | None = None
-    approve: bool = False
-    deny: bool = False
-    reason: str | None = None
-    scope: str | None = None
-
-    def answer(self, waiting: Input) -> tuple[Action, Any]:
-        """The action and content to send; what can't be meant is refused before anything is sent."""
-        kind = waiting.kind.value
-        approval = kind == "tool_approval"
-        if self.deny:
-            return Action.DECLINE, self.reason if approval else None
-        if self.approve:
-            if kind not in ("tool_approval", "confirm", "url"):
-                raise Invalid(f"--approve does not answer a {kind}")
-            return Action.ACCEPT, self._approval() if approval else True
-        if self.choice is not None:
-            return Action.ACCEPT, _printed_option(waiting, self.choice)
-        if self.content is not None:
-            return Action.ACCEPT, _parsed(self.content)
-        if self.text is None:
-            raise Invalid("say the answer: a text, --choice, --approve, --deny or --content")
-        return Action.ACCEPT, self.text
-
-    def _approval(self) -> dict[str, Any]:
-        content = {"decision": "approved", "scope": self.scope or "once"}
-        return content | ({"reason": self.reason} if self.reason else {})
 
 
 async def respond(  # noqa: PLR0913 - each is a flag that people type
@@ -67,6 +31,22 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
         bool, Parameter(group=_DECISION, negative="", help="No; declines any kind.")
     ] = False,
     content: Annotated[str | None, Parameter(group=_DECISION, help="The answer as JSON.")] = None,
+    field: Annotated[
+        tuple[str, ...],
+        Parameter(
+            group=_DECISION, help="name=value, of a form or of several questions; repeatable."
+        ),
+    ] = (),
+    batch: Annotated[
+        Path | None,
+        Parameter(
+            group=_DECISION,
+            help="Several answers, all or none: a JSON array or JSON lines; - for stdin.",
+        ),
+    ] = None,
+    trust: Annotated[
+        bool, Parameter(negative="", help="With --approve: run this tool unasked from now on.")
+    ] = False,
     reason: Annotated[str | None, Parameter(help="Why; the model is told.")] = None,
     stage: Annotated[
         bool, Parameter(group=_SCOPE, negative="", help="Grant it for this stage.")
@@ -79,27 +59,33 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     ] = None,
     json: Json = False,
 ) -> int:
-    """List what waits for a person, or answer one input.
+    """List what waits for a person, answer one input, or several at once.
 
     Exits with 5 if it was settled otherwise, 4 if you may not, 3 if there is no such input.
     """
+    scope = _scope(stage, session)
+    wish = Wish(text, content, choice, approve, deny, reason, scope, trust, field)
     async with client() as placet:
+        if batch is not None:
+            answers = answered_in(batch, acting_user(from_))
+            return _settled_all(await placet.answer_all(answers), json)
         if id is None:
             return _listed(await placet.inbox("pending"), json)
-        scope = _scope(stage, session)
-        wish = Wish(text, content, choice, approve, deny, reason, scope)
-        target = await _find(placet, id)
-        action, value = wish.answer(target)
-        digest = target.value.request.digest or None
-        try:
-            settled = await target.settle(action, value, from_=acting_user(from_), digest=digest)
-        except Conflict as error:
-            _show_conflict(error, json)
-            return Exit.CONFLICT
+        return await _answered(await _find(placet, id), wish, acting_user(from_), json)
+
+
+async def _answered(target: Input, wish: Wish, from_: str | None, json: bool) -> int:
+    action, value = wish.answer(target)
+    digest = target.value.request.digest or None
+    try:
+        settled = await target.settle(action, value, from_=from_, digest=digest)
+    except Conflict as error:
+        _show_conflict(error, json)
+        return Exit.CONFLICT
     if json:
         print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
     else:
-        notes.print(f"{settled.id} is {settled.state}{_narrowed(settled, scope)}")
+        notes.print(f"{settled.id} is {settled.state}{_narrowed(settled, wish.scope)}")
     return Exit.OK
 
 
@@ -120,9 +106,20 @@ def _listed(inputs: list[Input], json: bool) -> int:
         print_json([each.value.model_dump(mode="json") for each in inputs])
     elif inputs:
         print_table(INPUTS, inputs_rows(inputs))
-        notes.print(f"[dim]{how_to_answer(inputs[0])}[/]")
+        for each in inputs:
+            notes.print(f"[dim]{how_to_answer(each)}[/]")
     else:
         notes.print("nothing waits")
+    return Exit.OK
+
+
+def _settled_all(settled: list[Input], json: bool) -> int:
+    if json:
+        shown = [each.value.model_dump(mode="json") for each in settled]
+        print_json({"answered": True, "inputs": shown})
+    else:
+        for each in settled:
+            notes.print(f"{each.id} is {each.state}")
     return Exit.OK
 
 
@@ -148,22 +145,3 @@ def _show_conflict(error: Conflict, json: bool) -> None:
         )
         return
     notes.print(f"[red]not taken:[/] {safe(error)}")
-
-
-def _printed_option(waiting: Input, choice: int) -> Any:
-    """The index of an option; of an approval, the decision and the scope that the option stands for."""
-    request = waiting.value.request
-    if not isinstance(request, ApprovalRequest):
-        return choice
-    if not 0 <= choice <= len(request.scopes):
-        raise Invalid(f"--choice {choice}: the options are 0 to {len(request.scopes)}")
-    if choice == len(request.scopes):
-        return {"decision": "denied"}
-    return {"decision": "approved", "scope": request.scopes[choice]}
-
-
-def _parsed(content: str) -> Any:
-    try:
-        return jsonlib.loads(content)
-    except ValueError as error:
-        raise Invalid(f"--content is no JSON: {error}") from error

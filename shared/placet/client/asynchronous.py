@@ -1,101 +1,22 @@
 """The async SDK. Every object is a value with the client that fetched it."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote
 
+from placet.client.batches import Answer, Answered, body_of, results_of
+from placet.client.hearing import OnInput, heard
+from placet.client.inputs import Input
 from placet.client.transport import Transport
-from placet.domain.answer import Action
 from placet.domain.grant import GivenGrant
-from placet.domain.interaction import Kind
 from placet.domain.resolution import Input as InputValue
-from placet.domain.resolution import Resolution
 from placet.domain.run import Message, Problem, RunStatus
 from placet.domain.run import Run as RunValue
 
 WAIT = 25.0
 """Seconds that one request for a run waits for it to stand still; then it is asked again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One question to a person, with the ways to answer it."""
-
-    value: InputValue
-    _client: "AsyncClient"
-
-    @property
-    def id(self) -> str:
-        """`inp_` + 32 hex digits."""
-        return self.value.id
-
-    @property
-    def kind(self) -> Kind:
-        """What is asked."""
-        return self.value.request.kind
-
-    @property
-    def message(self) -> str:
-        """The question."""
-        return self.value.request.message
-
-    @property
-    def state(self) -> str:
-        """`pending`, or how it ended."""
-        return self.value.state
-
-    @property
-    def resolution(self) -> Resolution | None:
-        """How it ended: what, who, when; None while it is pending."""
-        return self.value.resolution
-
-    async def settle(
-        self,
-        action: Action | str = Action.ACCEPT,
-        content: Any = None,
-        *,
-        from_: str | None = None,
-        digest: str | None = None,
-    ) -> "Input":
-        """Accept, decline or cancel, and get the settled input. The same outcome twice is fine.
-
-        Raises:
-            Invalid: the content does not fit; `errors` lists the fields.
-            NotAllowed: `from_` may not answer.
-            Conflict: it was settled otherwise; `body["input"]` says how, by whom and when.
-        """
-        body: dict[str, Any] = {"action": str(action)}
-        if content is not None:
-            body["content"] = content
-        if from_ is not None:
-            body["from"] = from_
-        if digest is not None:
-            body["digest"] = digest
-        settled = await self._client.transport.post(f"/v1/inputs/{self.id}", body)
-        return Input(InputValue.model_validate(settled), self._client)
-
-    async def answer(self, value: Any, *, from_: str | None = None) -> "Run":
-        """Answer, and wait for the run to go on: until it needs somebody again, or has ended.
-
-        Approvals and confirms take True or False, questions a label or text, forms an object.
-        Raises as `settle` does.
-        """
-        await self.settle(Action.ACCEPT, value, from_=from_)
-        return await self._resumed()
-
-    async def decline(self, reason: str | None = None, *, from_: str | None = None) -> "Run":
-        """Decline any input; an approval takes a reason. Returns the run as `answer` does."""
-        await self.settle(Action.DECLINE, reason, from_=from_)
-        return await self._resumed()
-
-    async def cancel(self, *, from_: str | None = None) -> "Run":
-        """Cancel the question. Returns the run as `answer` does."""
-        await self.settle(Action.CANCEL, from_=from_)
-        return await self._resumed()
-
-    async def _resumed(self) -> "Run":
-        return await self._client.runs.wait(self.value.request.run_id, settled=self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +88,27 @@ class Agent:
         path = f"/v1/agents/{self.name}/runs"
         return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
 
-    async def run(self, text: str, *, user: str | None = None, key: str | None = None) -> Run:
-        """Start a run and wait until it needs somebody, or has ended."""
-        return await (await self.start(text, user=user, key=key)).wait()
+    async def run(
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        key: str | None = None,
+        on_input: OnInput | None = None,
+        from_: str | None = None,
+    ) -> Run:
+        """Start a run and wait until it needs somebody, or has ended.
+
+        Args:
+            text: what it is to do.
+            user: on whose behalf.
+            key: the same key is the same run.
+            on_input: hears each input as it is asked. What it returns answers the input, with
+                `from_` where the credential answers for others; None leaves it for later.
+            from_: who answers through `on_input`.
+        """
+        run = await (await self.start(text, user=user, key=key)).wait()
+        return run if on_input is None else await heard(run, on_input, from_)
 
     async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:
         """Tell it something while it works. `mode="queue"` keeps what waits for an answer."""
@@ -253,6 +192,7 @@ class AsyncClient:
 
     def __init__(self, url: str | None = None, key: str | None = None, **parts: Any) -> None:
         self.transport = Transport(url, key, **parts)
+        self._for_others: bool | None = None
 
     def agent(self, name: str) -> Agent:
         """A definition by its name, or an agent by its id."""
@@ -266,6 +206,29 @@ class AsyncClient:
     async def input(self, input_id: str) -> Input:
         """One input by its id. Raises NotFound."""
         return self.input_from(await self.transport.get(f"/v1/inputs/{input_id}"))
+
+    async def answer_all(self, answers: Sequence[Answer]) -> list[Input]:
+        """Answer several inputs: all of them settle, or none does. The same again is fine.
+
+        Raises:
+            Invalid: some do not fit; `errors` point at them, such as `/answers/1/content`.
+            NotFound, NotAllowed: for one of them; the message names it.
+            Conflict: some have settled otherwise; `body["conflicts"]` says which and how.
+        """
+        settled = await self.transport.post("/v1/inputs", body_of(answers, "all"))
+        return [self.input_from(each) for each in settled["inputs"]]
+
+    async def answer_each(self, answers: Sequence[Answer]) -> list[Answered]:
+        """Answer several inputs, each for itself: the settled input, or why it was refused."""
+        found = await self.transport.post("/v1/inputs", body_of(answers, "each"))
+        return results_of(found, self)
+
+    async def answers_for_others(self) -> bool:
+        """Whether the credential must say in `from_` who answers; asked once."""
+        if self._for_others is None:
+            own = await self.transport.get("/v1/keys/self")
+            self._for_others = not own["person"] and "answer:as" in own["scopes"]
+        return self._for_others
 
     async def inbox(self, state: str | None = "pending", *, limit: int = 100) -> list[Input]:
         """Inputs across all agents, newest first; `None` for every state."""

@@ -1,14 +1,17 @@
 """The sync SDK: the async one, run by a thread of its own. One implementation, two ways to call it."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import anyio.from_thread
+import anyio.to_thread
 from anyio.from_thread import BlockingPortal
 
-from placet.client.asynchronous import Agent, AsyncClient, Input, Run, Runs
+from placet.client.asynchronous import Agent, AsyncClient, Run, Runs
+from placet.client.batches import Answer
+from placet.client.inputs import Input
 
 _OBJECTS = (Agent, Input, Run, Runs)
 
@@ -35,13 +38,24 @@ class Blocking:
 
     def _waiting(self, method: Callable[..., Any]) -> Callable[..., Any]:
         async def call(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            return await method(*args, **named)
+            return await method(*args, **{name: self._heard(each) for name, each in named.items()})
 
         def wait(*args: Any, **named: Any) -> Any:
             return _wrapped(self._portal.call(call, args, named), self._portal)
 
         wait.__doc__ = method.__doc__
         return wait
+
+    def _heard(self, argument: Any) -> Any:
+        """A callback is called on a thread of its own, so that it may use what blocks."""
+        if not callable(argument):
+            return argument
+
+        async def called(*told: Any) -> Any:
+            given = [_wrapped(each, self._portal) for each in told]
+            return await anyio.to_thread.run_sync(argument, *given)
+
+        return called
 
 
 class Client:
@@ -74,6 +88,14 @@ class Client:
     def inbox(self, state: str | None = "pending", *, limit: int = 100) -> Any:
         """Inputs across all agents, newest first; `None` for every state."""
         return Blocking(self._client, self._portal).inbox(state, limit=limit)
+
+    def answer_all(self, answers: Sequence[Answer]) -> Any:
+        """Answer several inputs: all of them settle, or none does. As `AsyncClient.answer_all`."""
+        return Blocking(self._client, self._portal).answer_all(answers)
+
+    def answer_each(self, answers: Sequence[Answer]) -> Any:
+        """Answer several inputs, each for itself: the settled input, or why it was refused."""
+        return Blocking(self._client, self._portal).answer_each(answers)
 
     def close(self) -> None:
         """Give the connections back and end the thread."""

@@ -98,8 +98,12 @@ def problem(response: httpx2.Response) -> PlacetError:
         body = response.json()
     except ValueError:
         body = {}
-    detail = str(body.get("detail") or body.get("title") or f"HTTP {response.status_code}")
-    status = response.status_code
+    return problem_in(body, response.status_code)
+
+
+def problem_in(body: Mapping[str, Any], status: int) -> PlacetError:
+    """The error that a problem document of this status tells of."""
+    detail = str(body.get("detail") or body.get("title") or f"HTTP {status}")
     if status == 409:
         return Conflict(detail, code=str(body.get("code", "conflict")), body=body)
     if status in (400, 422):

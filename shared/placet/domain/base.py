@@ -8,6 +8,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 JsonObject = Annotated[dict[str, Any], AfterValidator(deepcopy)]
 """A JSON object, copied when it enters, so that the caller's later changes do not reach it."""
 
+JsonValue = Annotated[Any, AfterValidator(deepcopy)]
+"""Any JSON, copied as well."""
+
 DEFAULT_NAMESPACE = "default"
 LONGEST_ID = 200
 """Bytes in UTF-8. AMQP carries ids as short strings, which hold 255."""

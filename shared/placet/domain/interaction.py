@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, TypeAdapter, ValidationInfo, field_validator, model_validator
 
 from placet.domain.address import HTTPS, origin_of, warning_of
-from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value, WireId
+from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, JsonValue, Value, WireId
 from placet.domain.digest import canonical, digest_of
 from placet.domain.form import check_form, sealed_names
 from placet.domain.risk import ToolRisk
 from placet.sealing import check_public
 
 Accepts = Literal["decision", "words", "anything"]
+OnExpiry = Literal["deny", "default", "stop", "escalate"]
 
 
 class Kind(StrEnum):
@@ -108,6 +109,10 @@ class Request(Value):
     """Of what is asked; an answer may carry it to prove what was shown."""
     requested_at: datetime
     expires_at: datetime | None = None
+    on_expiry: OnExpiry = Field(default="deny", exclude_if=lambda word: word == "deny")
+    """What becomes of it if nobody answers: no answer (`deny`), `default`, or the end of the run (`stop`)."""
+    default: JsonValue = Field(default=None, exclude_if=lambda answer: answer is None)
+    """With `on_expiry` `default`: the answer that is taken then, never a yes to anything."""
     idempotency_key: WireId | None = None
     """The call's key, where a call waits for this."""
 

@@ -107,7 +107,15 @@ def requests() -> dict[str, Request]:
         EditTextRequest(**_ASKED, message="Better words?", text="Dear all,\n\nit is done.\n"),
         ReviewRequest(**_ASKED, message="Did this happen?", call=CALL),
     ]
-    return {request.kind: request.with_digest() for request in asked}
+    defaulted = MultipleChoiceRequest(
+        **_ASKED,
+        message="Wait for the late ones?",
+        options=("wait", "go on"),
+        on_expiry="default",
+        default="go on",
+    )
+    named = {str(request.kind): request for request in asked} | {"default": defaulted}
+    return {name: request.with_digest() for name, request in named.items()}
 
 
 _FORM: dict[str, Any] = {

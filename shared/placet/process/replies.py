@@ -134,6 +134,43 @@ class AnswerSent(BaseModel):
     """Of what was shown; another is refused as `shown_differs`."""
 
 
+class BatchedAnswerSent(AnswerSent):
+    """One answer of a batch."""
+
+    id: str
+    """Which input it answers; nothing goes by position."""
+
+
+class BatchSent(BaseModel):
+    """Answers to several inputs."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    answers: list[BatchedAnswerSent] = Field(min_length=1, max_length=100)
+    mode: Literal["all", "each"] = "all"
+    """`all`: all of them settle, or none does. `each`: every one for itself."""
+
+
+class ExtensionSent(BaseModel):
+    """More time for an input."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    expires_at: datetime
+    """Later than the present deadline, at most 30 days from now."""
+    named: str | Person | None = Field(default=None, alias="from")
+    """Who gives it; as for an answer."""
+
+
+class OwnCredential(BaseModel):
+    """What the caller's credential is."""
+
+    id: str
+    namespace: str
+    person: bool
+    scopes: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The statuses of a route that went well, and the schema of its body; None: the one given."""
@@ -152,8 +189,32 @@ def _page_of_inputs() -> dict[str, Any]:
     }
 
 
+def _batch() -> dict[str, Any]:
+    """`inputs` where it was all or none; a result for each otherwise."""
+    shown = {"$ref": REF.format(model="Input")}
+    problem = {"$ref": REF.format(model="ProblemDocument")}
+    result = {
+        "type": "object",
+        "required": ["id", "status"],
+        "properties": {
+            "id": {"type": "string"},
+            "status": {"type": "integer"},
+            "input": shown,
+            "problem": problem,
+        },
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "inputs": {"type": "array", "items": shown},
+            "results": {"type": "array", "items": result},
+        },
+    }
+
+
 _MODELS: dict[str, tuple[str, type[BaseModel]]] = {
     "broker.audit": ("200", Audit),
+    "broker.own": ("200", OwnCredential),
     "broker.list_keys": ("200", CredentialPage),
     "broker.create": ("201", CredentialMade),
     "broker.revoke": ("200", CredentialRevoked),
@@ -170,6 +231,8 @@ REPLIES: dict[str, Reply] = {
     "broker.get_input": Reply(("200", "304")),
     "broker.answer": Reply(("200", "202")),
     "broker.answer_of_agent": Reply(("200", "202")),
+    "broker.answer_several": Reply(("200", "202"), _batch()),
+    "broker.answer_several_of_agent": Reply(("200", "202"), _batch()),
     "broker.ask": Reply(("200", "202")),
     **{
         operation: Reply((status,), {"$ref": REF.format(model=model.__name__)})
@@ -178,9 +241,13 @@ REPLIES: dict[str, Reply] = {
 }
 """By operation."""
 _ANSWER = {"$ref": REF.format(model="AnswerSent")}
+_BATCH = {"$ref": REF.format(model="BatchSent")}
 BODIES: dict[str, dict[str, Any]] = {
     "broker.answer": _ANSWER,
     "broker.answer_of_agent": _ANSWER,
+    "broker.answer_several": _BATCH,
+    "broker.answer_several_of_agent": _BATCH,
+    "broker.extend": {"$ref": REF.format(model="ExtensionSent")},
     "broker.ask": {"$ref": _SENT.format(model="InteractionRequest")},
 }
 """The bodies that a route reads itself and does not describe."""
@@ -191,7 +258,11 @@ def schemas() -> dict[str, Any]:
     models = {model for _, model in _MODELS.values()}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, made = models_json_schema(
-        [(AnswerSent, "validation"), *((m, "serialization") for m in ordered)], ref_template=REF
+        [
+            *((m, "validation") for m in (AnswerSent, BatchSent, ExtensionSent)),
+            *((m, "serialization") for m in ordered),
+        ],
+        ref_template=REF,
     )
     own, parts = parted("interaction_request", _SENT)
     sent = {"InteractionRequest-Input": own, **{f"{name}-Input": s for name, s in parts.items()}}

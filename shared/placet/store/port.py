@@ -14,6 +14,8 @@ Filter = Mapping[str, Any]
 """MongoDB's filter language; `placet.store.language` lists the part that every store has."""
 Update = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Update operators (`{"$set": ...}`), or an aggregation pipeline (`[{"$set": ...}]`)."""
+Change = tuple[str, Filter, Update]
+"""One document's part of a transaction: its `_id`, what it must match, how it changes."""
 Sort = Sequence[tuple[str, int]]
 """Dotted fields with 1 (ascending) or -1 (descending); a missing field sorts as null."""
 
@@ -95,6 +97,20 @@ class Collection(Protocol):
         Raises:
             placet.errors.Conflict: the change would repeat a unique key.
             placet.errors.TooLarge: the document would be over 16 MiB.
+        """
+
+    async def update_all(self, changes: Sequence[Change]) -> list[Document | None]:
+        """Change several documents in one transaction: all of them, or none.
+
+        Give them in the order of their ids, so that two transactions get in each other's way as
+        little as can be. It costs several round trips: where one document is enough, use `update`.
+
+        Returns:
+            The documents as they were read after the writes, in the order of `changes`. If any did
+            not match, nothing at all was written, and None stands in the place of each that did not.
+
+        Raises:
+            placet.errors.Conflict, placet.errors.TooLarge: as `update`; nothing was written.
         """
 
     async def clear(self, id: str, change: Update) -> None:

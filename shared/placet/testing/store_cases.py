@@ -394,6 +394,54 @@ async def an_image_belongs_to_its_caller(database: Database) -> None:
     assert stored["journal"] == [{"type": "x"}]
 
 
+async def a_transaction_changes_all_or_none(database: Database) -> None:
+    """One that misses, or that can't be changed, leaves every other as it was."""
+    runs = database.collection("runs")
+    made = sorted([a_run() for _ in range(5)], key=lambda run: run["_id"])
+    await asyncio.gather(*(runs.insert(run) for run in made))
+    change = {"$inc": {"seq": 1}, "$set": {"status": "running", "due": [EPOCH]}}
+    ids = [run["_id"] for run in made]
+    misses = await runs.update_all([(id, {"seq": 0 if id != ids[3] else 9}, change) for id in ids])
+    assert [image is None for image in misses] == [False, False, False, True, False]
+    assert list((await runs.get_many(ids)).values()) == made
+    missing = await runs.update_all([(ids[0], {}, change), (new_id("run"), {}, change)])
+    assert missing[1] is None
+    try:
+        await runs.update_all([(ids[0], {}, change), (ids[1], {}, {"$inc": {"status": 1}})])
+    except BadStatement:
+        pass
+    else:
+        raise AssertionError("a bad statement was taken in a transaction")
+    assert list((await runs.get_many(ids)).values()) == made
+    pipeline = [{"$set": {"seq": {"$add": ["$seq", 1]}, "due": "$$NOW"}}]
+    images = await runs.update_all([(id, {"seq": 0}, pipeline) for id in ids])
+    assert images == list((await runs.get_many(ids)).values())
+    assert [image["seq"] for image in images if image is not None] == [1] * 5
+
+
+async def one_transaction_of_many_wins(database: Database) -> None:
+    """Transactions and single writes that want the same documents: each document changes once."""
+    runs = database.collection("runs")
+    made = sorted([a_run() for _ in range(4)], key=lambda run: run["_id"])
+    await asyncio.gather(*(runs.insert(run) for run in made))
+    ids = [run["_id"] for run in made]
+
+    async def changed(wanted: list[str]) -> set[str]:
+        images = await runs.update_all([(id, {"seq": 0}, {"$inc": {"seq": 1}}) for id in wanted])
+        return set() if None in images else set(wanted)
+
+    async def alone(id: str) -> set[str]:
+        return {id} if await runs.update(id, {"seq": 0}, {"$inc": {"seq": 1}}) else set()
+
+    racing = [changed(ids[n % 2 :: 2]) for n in range(8)]
+    won = await asyncio.gather(*racing, changed(ids), alone(ids[2]), alone(ids[3]))
+    told = [id for each in won for id in each]
+    stored = await runs.get_many(ids)
+    assert {id: stored[id]["seq"] for id in ids} == {id: told.count(id) for id in ids}
+    assert set(told) >= set(ids[2:]), "nobody changed a document that all wanted"
+    assert len(told) == len(set(told)), "two changed one document"
+
+
 CASES: tuple[Case, ...] = (
     a_document_comes_back_as_it_was_stored,
     an_id_is_taken_once,
@@ -414,4 +462,6 @@ CASES: tuple[Case, ...] = (
     an_indexed_field_may_hold_arrays,
     a_delete_has_a_condition,
     an_image_belongs_to_its_caller,
+    a_transaction_changes_all_or_none,
+    one_transaction_of_many_wins,
 )

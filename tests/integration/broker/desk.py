@@ -11,7 +11,7 @@ import orjson
 
 from placet.bus.inprocess import Hub
 from placet.bus.port import Ack, Bus, Delivery, Outgoing, Settle
-from placet.clock import SystemClock
+from placet.clock import Clock, SystemClock
 from placet.domain.interaction import ApprovalRequest, InteractionRequest, ToolCall
 from placet.ids import new_id
 from placet.messages import AnswerMessage, Close, Event, EventType, encode
@@ -50,11 +50,11 @@ class Heard:
 class Desk:
     """The broker and everybody around it."""
 
-    def __init__(self, databases: Databases, hub: Hub) -> None:
+    def __init__(self, databases: Databases, hub: Hub, clock: Clock, **settings: Any) -> None:
         self.hub = hub
-        settings = load(Settings, data=":memory:")
-        self.platform = Platform(settings, databases=databases, buses=hub.bus, clock=SystemClock())
-        self.broker = Broker(self.platform, load(BrokerSettings, due_poll_seconds=0.05))
+        own = load(Settings, data=":memory:")
+        self.platform = Platform(own, databases=databases, buses=hub.bus, clock=clock)
+        self.broker = Broker(self.platform, load(BrokerSettings, due_poll_seconds=0.05, **settings))
         self.runner: Bus = self.platform.bus("placet-runner")
         self.app = create_app([self.broker.service], self.platform)
         self.resolutions = Heard()
@@ -121,6 +121,16 @@ class Desk:
     async def answer(self, id: str, content: Any, headers: dict[str, str], **more: Any) -> Any:
         body = {"content": content, **more}
         return await self.http.post(f"/v1/inputs/{id}", json=body, headers=headers)
+
+    async def answer_all(
+        self,
+        answers: list[dict[str, Any]],
+        headers: dict[str, str],
+        path: str = "/v1/inputs",
+        **more: Any,
+    ) -> Any:
+        body = {"answers": answers, **more}
+        return await self.http.post(path, json=body, headers=headers)
 
     async def get(self, id: str) -> Record:
         record: Record | None = await self.interactions.get(id)
@@ -207,9 +217,11 @@ def ended_message(run_id: str, applied: list[str]) -> Outgoing:
 
 
 @asynccontextmanager
-async def opened(databases: Databases, *, start: bool = True) -> AsyncIterator[Desk]:
+async def opened(
+    databases: Databases, *, start: bool = True, clock: Clock | None = None, **settings: Any
+) -> AsyncIterator[Desk]:
     """A desk that is open, and closed at the end."""
-    desk = Desk(databases, Hub())
+    desk = Desk(databases, Hub(), clock or SystemClock(), **settings)
     await desk.open(start=start)
     try:
         yield desk

@@ -11,6 +11,7 @@ from placet.domain.interaction import ConfirmRequest
 from placet.errors import Unavailable
 from placet.ids import new_id
 from placet.process.auth import Scope
+from placet_broker.rules import opening
 from tests.integration.broker.desk import (
     Desk,
     Heard,
@@ -252,6 +253,24 @@ async def test_a_service_withdraws_its_own_request_and_no_other(desk: Desk) -> N
     assert (await desk.http.post(path, headers=other)).status_code == 404
     assert (await desk.http.post(path, headers=billing)).json()["state"] == "withdrawn"
     assert (await desk.http.post(path, headers=billing)).json()["state"] == "withdrawn"
+
+
+async def test_a_service_withdraws_over_the_bus_and_is_told_so(desk: Desk) -> None:
+    billing, other = (
+        await desk.map_user("billing-app"),
+        await desk.map_user("other", service="other"),
+    )
+    heard = await replies(billing)
+    own = "inp_" + "7" * 32
+    await billing.publish(request_message(of_service(id=own), reply_to=REPLIES))
+    id = opening.own_id("default", "service:billing", own)
+    await eventually(lambda: exists(desk, id))
+    await other.publish(close_message(id, "withdrawn", run_id="invoice-7"))
+    await eventually(lambda: dead(desk))
+    assert (await desk.get(id)).pending
+    await billing.publish(close_message(own, "withdrawn", run_id="invoice-7"))
+    [told] = await eventually(lambda: heard.bodies)
+    assert (told["input_id"], told["outcome"]["state"], told["by"]) == (id, "withdrawn", None)
 
 
 async def test_an_answer_over_the_bus_is_its_users_and_gets_a_reply(desk: Desk) -> None:

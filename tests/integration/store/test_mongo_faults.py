@@ -164,6 +164,26 @@ async def test_a_write_of_unknown_outcome_happens_once(
         assert (image["seq"], image["journal"]) == (1, ["x"])
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        {"failCommands": ["commitTransaction"], "writeConcernError": UNKNOWN},
+        {"failCommands": ["commitTransaction", "findAndModify"], "closeConnection": True},
+        {"failCommands": ["commitTransaction", "findAndModify"], "errorCode": 251},
+    ],
+    ids=["done_but_not_said", "connection_cut", "no_such_transaction"],
+)
+async def test_a_transaction_of_unknown_outcome_happens_once(
+    server: Mongod, database: Database, trouble: dict[str, Any]
+) -> None:
+    made = [await run_of(database) for _ in range(3)]
+    fail(server, 4, **trouble)
+    change = {"$inc": {"seq": 1}, "$push": {"journal": "x"}}
+    images = await made[0][0].update_all([(id, {"seq": 0}, change) for _, id in made])
+    fail(server, 0)
+    assert [image and (image["seq"], image["journal"]) for image in images] == [(1, ["x"])] * 3
+
+
 @pytest.mark.parametrize("together", [1, 5])
 async def test_an_insert_of_unknown_outcome_is_recognised_as_ones_own(
     server: Mongod, database: Database, together: int

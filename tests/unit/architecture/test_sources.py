@@ -28,12 +28,12 @@ LONG_FILES = {
         "every conditional write of a run, one named function a row of the protocol, beside another",
     ),
     "shared/placet/domain/interaction.py": (
-        360,
+        400,
         "the nine kinds of request are one union, read from top to bottom",
     ),
     "shared/placet/messages/examples.py": (330, "the golden examples of every message"),
     "shared/placet/testing/bus_cases.py": (450, "the conformance cases of one port, a class each"),
-    "shared/placet/testing/store_cases.py": (450, "the conformance cases of one port"),
+    "shared/placet/testing/store_cases.py": (480, "the conformance cases of one port"),
 }
 """More than 300 lines: the limit that holds instead, and why."""
 _ROUTES = "a router is a list of routes; each is short"
@@ -44,7 +44,7 @@ LONG_FUNCTIONS = {
     ("services/placet_runner/api.py", "router"): (100, _ROUTES),
     ("shared/placet/agents/providers.py", "_messages"): (50, "one match over the kinds of entry"),
     ("shared/placet/agents/tool.py", "tool"): (75, "a decorator's signature and its docstring"),
-    ("shared/placet/cli/respond.py", "respond"): (50, "a command's signature is its help text"),
+    ("shared/placet/cli/respond.py", "respond"): (60, "a command's signature is its help text"),
 }
 """More than 40 lines: the limit that holds instead, and why."""
 

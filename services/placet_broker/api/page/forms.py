@@ -48,7 +48,7 @@ def kept(form: FormData) -> dict[str, list[str]]:
 def _content(request: InteractionRequest, form: FormData) -> Any:
     match request:
         case ApprovalRequest():
-            return _approval(form)
+            return _approval(request, form)
         case ConfirmRequest() | UrlRequest():
             return True
         case FreeTextRequest():
@@ -66,8 +66,13 @@ def _content(request: InteractionRequest, form: FormData) -> Any:
             return _review(form)
 
 
-def _approval(form: FormData) -> Any:
+def _approval(request: ApprovalRequest, form: FormData) -> Any:
+    """Where an evaluator reads words, the buttons say them."""
     decision = _text(form, "decision")
+    if decision == "trust":
+        return "trust"
+    if decision == "approved" and request.accepts != "decision":
+        return "yes"
     if decision == "skipped":
         return {"decision": "skipped"}
     return {"decision": decision, "scope": _text(form, "scope") or "once"}

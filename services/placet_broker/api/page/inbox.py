@@ -13,6 +13,7 @@ from placet.domain.interaction import (
     QuestionsRequest,
     UrlRequest,
 )
+from placet.domain.showing import TRUSTING
 from placet.errors import (
     Conflict,
     FieldError,
@@ -32,7 +33,7 @@ from placet_broker.api.page.pages import moved, page, stylesheet
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
-from placet_broker.usecases.answer_input import Submission
+from placet_broker.usecases.submission import Submission
 
 PAGE = 50
 
@@ -162,6 +163,8 @@ async def _detail(
         typed=typed,
         fields=views.fields(asked.form, typed, errors) if isinstance(asked, FormRequest) else [],
         outcome=_outcome(record),
+        trusting=TRUSTING,
+        unanswered=views.unanswered(asked),
     )
 
 

@@ -202,6 +202,13 @@ def why(record: Record, request: InteractionRequest) -> str:
     return str(request.context.get("reason") or "") if gated else ""
 
 
+def unanswered(request: InteractionRequest) -> Markup:
+    """What becomes of it if nobody answers, where the asker said so; empty otherwise."""
+    if request.on_expiry == "default":
+        return Markup("this answer is taken, ") + appearance.value(request.default)
+    return Markup("the run stops.") if request.on_expiry == "stop" else Markup("")
+
+
 def problems(error: Invalid) -> tuple[str, list[FieldError]]:
     """What does not fit, each thing said once: a sentence, and the fields that it does not name."""
     said = str(error)

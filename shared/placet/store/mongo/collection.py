@@ -12,8 +12,9 @@ from pymongo.errors import PyMongoError
 from placet.store.batches import Batches
 from placet.store.mongo.failures import translated
 from placet.store.mongo.statements import OPS, Write, clearing, insertion, update
+from placet.store.mongo.transaction import Transaction
 from placet.store.mongo.writer import Writer
-from placet.store.port import Document, Filter, Index, Sort, Update
+from placet.store.port import Change, Document, Filter, Index, Sort, Update
 
 T = TypeVar("T")
 
@@ -32,6 +33,10 @@ class MongoCollection:
         self._inserts: Batches[Write, bool] = Batches(writer.insert)
         self._clears: Batches[Write, None] = Batches(writer.clear)
         self._gets: Batches[str, Document | None] = Batches(self._read)
+        transaction = Transaction(collection, server)
+        self._several: Batches[Sequence[Write], list[Document | None]] = Batches(
+            transaction.run, most=1
+        )
 
     async def get(self, id: str) -> Document | None:
         """Return the document with this `_id`, or None."""
@@ -83,6 +88,10 @@ class MongoCollection:
         write = update(id, where, change)
         return await self._updates.submit(write, size=write.size, key=id)
 
+    async def update_all(self, changes: Sequence[Change]) -> list[Document | None]:
+        """Change several documents, all of them or none; one such transaction at a time."""
+        return await self._several.submit([update(*change) for change in changes])
+
     async def clear(self, id: str, change: Update) -> None:
         """Change the document `id` soon, with `w=1`; a failure is logged."""
         write = clearing(id, change)
@@ -102,7 +111,7 @@ class MongoCollection:
 
     async def drain(self) -> None:
         """Return when nothing of this collection is under way."""
-        for batches in (self._updates, self._inserts, self._clears, self._gets):
+        for batches in (self._updates, self._inserts, self._clears, self._gets, self._several):
             await batches.drain()
 
 

@@ -15,7 +15,7 @@ import structlog
 from placet.clock import Clock
 from placet.errors import PlacetError, Unavailable
 from placet.store.batches import Batches
-from placet.store.port import Collection, Document, Filter, Index, Sort, Update
+from placet.store.port import Change, Collection, Document, Filter, Index, Sort, Update
 from placet.store.sqlite.table import Table
 
 R = TypeVar("R")
@@ -143,8 +143,8 @@ class SQLiteDatabase:
 
 
 def _attempt(work: Work, db: sqlite3.Connection, now: datetime) -> Any:
-    # Each piece of work writes with one statement at most, after all that can go wrong: what it
-    # raises leaves nothing behind, so the others of the batch need no savepoint.
+    # Each piece of work writes with one statement at most, after all that can go wrong, or takes
+    # back itself what it wrote: what it raises leaves nothing behind for the others of the batch.
     try:
         return work(db, now)
     except (PlacetError, TypeError, ValueError, KeyError, AttributeError) as error:
@@ -189,6 +189,10 @@ class SQLiteCollection:
         return await self._database.run(
             lambda db, now: self.table.update(db, id, where, change, now)
         )
+
+    async def update_all(self, changes: Sequence[Change]) -> list[Document | None]:
+        """Change several documents, all of them or none."""
+        return await self._database.run(lambda db, now: self.table.update_all(db, changes, now))
 
     async def clear(self, id: str, change: Update) -> None:
         """Change the document `id` in the next transaction, without waiting."""

@@ -10,7 +10,7 @@ from typing import Any
 from placet.errors import Conflict
 from placet.store.documents import decode, encode_document
 from placet.store.language import check_filter, matches, project, sort_key, updated
-from placet.store.port import BadStatement, Document, Filter, Index, Sort, Update
+from placet.store.port import BadStatement, Change, Document, Filter, Index, Sort, Update
 from placet.store.sqlite.columns import Column, ManyValues, column, elements, narrowed, quoted
 
 
@@ -178,6 +178,21 @@ class Table:
             for field in self._many:
                 self._add_elements(db, field, after)
         return after
+
+    def update_all(
+        self, db: sqlite3.Connection, changes: Sequence[Change], now: datetime
+    ) -> list[Document | None]:
+        """Change several documents, or none if one does not match or can't be changed."""
+        db.execute("SAVEPOINT several")
+        images: list[Document | None] = []
+        try:
+            images = [self.update(db, *change, now) for change in changes]
+        finally:
+            if len(images) < len(changes) or None in images:
+                db.execute("ROLLBACK TO several")
+                self.reload(db)
+            db.execute("RELEASE several")
+        return images
 
     def delete(self, db: sqlite3.Connection, id: str, where: Filter, now: datetime) -> bool:
         """Delete the document `id` if it matches."""

@@ -1,0 +1,50 @@
+"""Bounds of a deadline, and moving it."""
+
+from datetime import UTC, datetime, timedelta
+
+from placet.errors import FieldError, Invalid
+from placet_broker.rules import history
+from placet_broker.rules.record import Record
+
+SHORTEST = timedelta(seconds=60)
+LONGEST = timedelta(seconds=2_592_000)
+
+
+def aware(at: datetime, pointer: str) -> datetime:
+    """A time in UTC; one that names no zone is read as such. Raises Invalid beyond the calendar."""
+    try:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except OverflowError:
+        raise unfit(pointer, "is outside the calendar") from None
+
+
+def kept(at: datetime, pointer: str) -> datetime:
+    """A time as the store gives it back, in UTC with milliseconds. Raises as `aware` does."""
+    exact = aware(at, pointer)
+    return exact.replace(microsecond=exact.microsecond // 1000 * 1000)
+
+
+def check_extension(record: Record, to: datetime, now: datetime) -> None:
+    """Whether the deadline may be moved to then. Raises Invalid."""
+    if record.expires_at is None:
+        raise unfit("/expires_at", "can't be moved: this input has no deadline, it waits")
+    if to < record.expires_at:
+        raise unfit("/expires_at", f"may only move later than {record.expires_at.isoformat()}")
+    if to > now + LONGEST:
+        raise unfit("/expires_at", "must be at most 30 days from now")
+
+
+def moved(record: Record, to: datetime) -> str:
+    """The request as JSON, with another deadline; the digest does not cover it."""
+    return record.request().model_copy(update={"expires_at": to}).model_dump_json()
+
+
+def noted(record: Record, to: datetime, at: datetime, by: str) -> dict[str, str | None]:
+    """The history entry of an extension."""
+    was = record.expires_at.isoformat() if record.expires_at else None
+    return history.entry(record.head, "extended", at, by=by, to=to.isoformat(), was=was)
+
+
+def unfit(pointer: str, why: str) -> Invalid:
+    """The error for a field of a request."""
+    return Invalid(f"{pointer[1:]} {why}", [FieldError(pointer, why)])

@@ -1,0 +1,126 @@
+"""One question to a person, and every way to answer it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from placet.client import checks
+from placet.domain.answer import Action
+from placet.domain.interaction import Kind
+from placet.domain.resolution import Input as InputValue
+from placet.domain.resolution import Resolution
+
+if TYPE_CHECKING:
+    from placet.client.asynchronous import AsyncClient, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One question to a person, with the ways to answer it."""
+
+    value: InputValue
+    _client: "AsyncClient"
+
+    @property
+    def id(self) -> str:
+        """`inp_` + 32 hex digits."""
+        return self.value.id
+
+    @property
+    def kind(self) -> Kind:
+        """What is asked."""
+        return self.value.request.kind
+
+    @property
+    def message(self) -> str:
+        """The question."""
+        return self.value.request.message
+
+    @property
+    def state(self) -> str:
+        """`pending`, or how it ended."""
+        return self.value.state
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """How it ended: what, who, when; None while it is pending."""
+        return self.value.resolution
+
+    async def settle(
+        self,
+        action: Action | str = Action.ACCEPT,
+        content: Any = None,
+        *,
+        from_: str | None = None,
+        digest: str | None = None,
+    ) -> "Input":
+        """Accept, decline or cancel, and get the settled input. The same outcome twice is fine.
+
+        Raises:
+            Invalid: the content does not fit; `errors` lists the fields.
+            NotAllowed: `from_` may not answer.
+            Conflict: it was settled otherwise; `body["input"]` says how, by whom and when.
+        """
+        body: dict[str, Any] = {"action": str(action)}
+        if content is not None:
+            body["content"] = content
+        if from_ is not None:
+            body["from"] = from_
+        if digest is not None:
+            body["digest"] = digest
+        settled = await self._client.transport.post(f"/v1/inputs/{self.id}", body)
+        return Input(InputValue.model_validate(settled), self._client)
+
+    async def answer(self, value: Any, *, from_: str | None = None) -> "Run":
+        """Answer, and wait for the run to go on: until it needs somebody again, or has ended.
+
+        Approvals and confirms take True or False, questions a label or text, forms an object. With
+        other inputs of the run still open, it is `input_required` still, and lists the rest.
+
+        Raises as `settle` does; what can't be meant is Invalid before anything is sent.
+        """
+        await self.accept(value, from_=from_)
+        return await self.resumed()
+
+    async def accept(self, value: Any, *, from_: str | None = None) -> "Input":
+        """Answer, and return at once with the settled input. Raises as `answer` does."""
+        checks.check_content(self.value.request, value)
+        await self._check_from(from_)
+        return await self.settle(Action.ACCEPT, value, from_=from_)
+
+    async def decline(self, reason: str | None = None, *, from_: str | None = None) -> "Run":
+        """Decline any input; an approval takes a reason. Returns the run as `answer` does."""
+        await self._check_from(from_)
+        await self.settle(Action.DECLINE, reason, from_=from_)
+        return await self.resumed()
+
+    async def cancel(self, *, from_: str | None = None) -> "Run":
+        """Cancel the question. Returns the run as `answer` does."""
+        await self._check_from(from_)
+        await self.settle(Action.CANCEL, from_=from_)
+        return await self.resumed()
+
+    async def extend(self, expires_at: datetime, *, from_: str | None = None) -> "Input":
+        """Move the deadline later, at most to 30 days from now.
+
+        Raises:
+            Invalid: it has no deadline, or this one can't be.
+            NotAllowed: who may not answer may not extend either.
+            Conflict: it has settled or expired.
+        """
+        body = {"expires_at": expires_at.isoformat()} | ({"from": from_} if from_ else {})
+        extended = await self._client.transport.post(f"/v1/inputs/{self.id}/extend", body)
+        return Input(InputValue.model_validate(extended), self._client)
+
+    async def withdraw(self) -> "Input":
+        """Take back a request of the credential's own. Raises NotFound for anybody else's."""
+        closed = await self._client.transport.post(f"/v1/requests/{self.id}/withdraw")
+        return Input(InputValue.model_validate(closed), self._client)
+
+    async def _check_from(self, from_: str | None) -> None:
+        if from_ is None and self.value.request.audience.names_somebody:
+            checks.check_says_who(await self._client.answers_for_others())
+
+    async def resumed(self) -> "Run":
+        """The run once it has taken up this settled input, and stands still again."""
+        return await self._client.runs.wait(self.value.request.run_id, settled=self.id)

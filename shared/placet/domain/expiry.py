@@ -1,0 +1,52 @@
+"""What becomes of a question that nobody answers in time. Nothing that a clock does approves."""
+
+from placet.domain.answer import Action, reduce
+from placet.domain.interaction import (
+    FormRequest,
+    FreeTextRequest,
+    InputState,
+    InteractionRequest,
+    MultipleChoiceRequest,
+    QuestionsRequest,
+)
+from placet.domain.outcome import Outcome
+from placet.errors import FieldError, Invalid
+
+_DEFAULTED = (FreeTextRequest, MultipleChoiceRequest, QuestionsRequest, FormRequest)
+
+
+def check_on_expiry(request: InteractionRequest) -> None:
+    """Whether a question may be opened with its `on_expiry` and `default`.
+
+    Raises:
+        Invalid: `escalate`, which nobody does yet; a declared answer that does not fit, is missing,
+            or stands where no clock may answer.
+    """
+    if request.on_expiry == "escalate":
+        raise _unfit("/on_expiry", "escalate is not available yet; use deny, default or stop")
+    if request.on_expiry != "default":
+        if request.default is not None:
+            raise _unfit("/default", 'needs on_expiry: "default"')
+        return
+    if not isinstance(request, _DEFAULTED):
+        kinds = ", ".join(str(each.model_fields["kind"].default) for each in _DEFAULTED)
+        raise _unfit("/on_expiry", f"a clock answers no {request.kind}; default is for {kinds}")
+    if request.default is None:
+        raise _unfit("/default", "on_expiry default needs the answer that is to be taken")
+    try:
+        reduce(request, Action.ACCEPT, request.default)
+    except Invalid as error:
+        errors = [FieldError(f"/default{each.pointer}", each.detail) for each in error.errors]
+        raise Invalid(f"default: {error}", errors) from error
+
+
+def outcome_of_expiry(request: InteractionRequest) -> Outcome:
+    """The outcome where nobody answered: `expired`, with the declared answer as content if there is one."""
+    content = None
+    if request.on_expiry == "default" and isinstance(request, _DEFAULTED):
+        content = reduce(request, Action.ACCEPT, request.default).content
+    return Outcome(state=InputState.EXPIRED, content=content)
+
+
+def _unfit(pointer: str, why: str) -> Invalid:
+    return Invalid(f"{pointer[1:]}: {why}", [FieldError(pointer, why)])
