@@ -3,7 +3,9 @@
 from placet.bus.port import Bus, Consumption, Handler
 from placet.process.consuming import measured
 from placet.process.platform import Platform, Service
+from placet.process.secrets import StoredSecrets
 from placet.process.settings import load
+from placet.sealing import Marks, new_key
 from placet.store.clock import DatabaseClock
 from placet_broker import api, consumers
 from placet_broker.consumers import answers, requests, runs
@@ -46,6 +48,7 @@ class Broker:
         self._running: dict[str, Consumption] = {}
         database = platform.database("interactions")
         self.clock = DatabaseClock(platform.clock, database)
+        self._secrets = StoredSecrets(database.collection("secrets"))
         self.interactions = StoredInteractions(database, self.clock)
         self.metrics = BrokerMetrics(platform.metrics)
         waiters = Waiters(self.interactions)
@@ -81,6 +84,7 @@ class Broker:
     async def start(self) -> None:
         """Begin to consume and to look for what is due. Raises Unavailable; call it again then."""
         await self.clock.measure()
+        self._checks.marks = Marks((await self._secrets.kept("marks", new_key)).encode())
         for queue, handler in self._handlers().items():
             if queue not in self._running:
                 counted = measured(queue, handler, self._registry)
@@ -117,7 +121,7 @@ class Broker:
         interactions, outbox, metrics = self.interactions, self.outbox, self.metrics
         clock = self.clock
         arrivals = Arrivals(interactions, clock, settings.arrival_patience)
-        checks = Checks(interactions, arrivals)
+        checks = self._checks = Checks(interactions, arrivals)
         endings = Endings(interactions, outbox, metrics)
         answer_input = AnswerInput(interactions, metrics, checks, endings)
         return UseCases(

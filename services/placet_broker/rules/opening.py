@@ -108,7 +108,7 @@ def opened(
         request_json=request_json,
         resolution=None,
         address=address,
-        agents=tuple(dict.fromkeys(name for name in (request.agent_id, *request.path) if name)),
+        agents=tuple(dict.fromkeys(filter(None, _agents(request)))),
         applied=False,
         outbox=(outgoing.requested(request.id),),
         history=(first,),
@@ -151,3 +151,8 @@ def _deadline(
     if request.expires_at is not None:
         return aware(request.expires_at, "/expires_at")
     return None if default_life is None else now + default_life
+
+
+def _agents(request: InteractionRequest) -> tuple[str, ...]:
+    """In whose lists it shows: the agent's, its root's, and those of the definitions above it."""
+    return (request.agent_id, request.root_agent_id, *request.path)

@@ -175,6 +175,7 @@ def _resolution(document: dict[str, Any]) -> Resolution | None:
         outcome=Outcome.model_validate_json(kept["outcome"]),
         by=Person(**kept["by"]) if kept["by"] else None,
         at=kept["at"],
+        asked_at=document.get("opened_at"),
         channel=kept["channel"],
         answer_id=kept["answer_id"],
     )

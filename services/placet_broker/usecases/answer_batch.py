@@ -17,7 +17,6 @@ from placet_broker.usecases.submission import (
     Submission,
     fits_what_stands,
     settled_otherwise,
-    settlement_of,
 )
 
 
@@ -107,7 +106,7 @@ class AnswerBatch:
         try:
             who = await self._checks.who(record, submission.caller, submission.named)
             at = f"{pointer}/content"
-            return _Part(pointer, record, settlement_of(record, submission, who))
+            return _Part(pointer, record, self._checks.settlement_of(record, submission, who))
         except NotAllowed as error:
             raise NotAllowed(f"{record.id}: {error}") from error
         except Invalid as error:

@@ -11,7 +11,6 @@ from placet_broker.usecases.submission import (
     Submission,
     fits_what_stands,
     settled_otherwise,
-    settlement_of,
 )
 
 TRIES = 8
@@ -50,7 +49,7 @@ class AnswerInput:
     async def _answer(self, submission: Submission) -> Answered:
         record = await self._checks.find(submission.input_id, submission.agent)
         who = await self._checks.who(record, submission.caller, submission.named)
-        return await self._settle(record, settlement_of(record, submission, who))
+        return await self._settle(record, self._checks.settlement_of(record, submission, who))
 
     async def _settle(self, record: Record, settlement: Settlement) -> Answered:
         for _ in range(TRIES):

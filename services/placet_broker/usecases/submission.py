@@ -4,15 +4,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from placet.domain.answer import Action, reduce
+from placet.domain.form import sealed_names
+from placet.domain.interaction import FormRequest, InteractionRequest
 from placet.domain.person import Person
-from placet.errors import Conflict, NotAllowed
+from placet.errors import Conflict, Invalid, NotAllowed
 from placet.ids import new_id
 from placet.process.caller import Caller
+from placet.sealing import PROCESS_MARKS
 from placet_broker.ports import Interactions
 from placet_broker.rules import answering, outgoing
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement, told
 from placet_broker.usecases.arrivals import Arrivals
+
+_NOT_OVER_THE_BUS = "this form has sealed fields, which must not pass through queues; answer it over REST or on the page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,8 @@ class Checks:
     def __init__(self, interactions: Interactions, arrivals: Arrivals) -> None:
         self._interactions = interactions
         self._arrivals = arrivals
+        self.marks = PROCESS_MARKS
+        """Tells sealed answers apart; the same on every replica once the broker has started."""
 
     async def find(self, input_id: str, agent: str | None = None) -> Record:
         """The interaction, one of this agent's if the path names one. Raises NotFound."""
@@ -65,23 +72,29 @@ class Checks:
             await self._interactions.refuse(record, caller.id, str(error))
             raise
 
+    def settlement_of(self, record: Record, submission: Submission, who: Person) -> Settlement:
+        """What the answer amounts to.
 
-def settlement_of(record: Record, submission: Submission, who: Person) -> Settlement:
-    """What the answer amounts to.
+        Raises:
+            Invalid: the content does not fit.
+            TooLarge: no message could hold the outcome.
+            Conflict: `shown_differs`: another question was shown than the one that is asked.
+        """
+        request = record.request()
+        if submission.channel == "bus" and _sealed(request):
+            raise Invalid(_NOT_OVER_THE_BUS)
+        outcome = reduce(request, submission.action, submission.content, marks=self.marks)
+        outgoing.check_size(outcome.model_dump_json(), "the answer")
+        if submission.digest is not None and submission.digest != record.digest:
+            detail = "what was shown is not what is asked; look at it again"
+            raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})
+        return Settlement(
+            outcome, submission.channel, by=who, answer_id=submission.answer_id or new_id("ans")
+        )
 
-    Raises:
-        Invalid: the content does not fit.
-        TooLarge: no message could hold the outcome.
-        Conflict: `shown_differs`: another question was shown than the one that is asked.
-    """
-    outcome = reduce(record.request(), submission.action, submission.content)
-    outgoing.check_size(outcome.model_dump_json(), "the answer")
-    if submission.digest is not None and submission.digest != record.digest:
-        detail = "what was shown is not what is asked; look at it again"
-        raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})
-    return Settlement(
-        outcome, submission.channel, by=who, answer_id=submission.answer_id or new_id("ans")
-    )
+
+def _sealed(request: InteractionRequest) -> bool:
+    return isinstance(request, FormRequest) and bool(sealed_names(request.form))
 
 
 def fits_what_stands(record: Record, settlement: Settlement) -> bool:

@@ -77,8 +77,10 @@ async def family(runs: Runs, image: Image) -> list[Image]:
 
 
 def _stands(image: Image, settled: str | None) -> bool:
-    if settled is not None and image.status.live and any(e["id"] == settled for e in image.waiting):
-        return False
+    if settled is not None and image.status.live:
+        found = next((e for e in image.waiting if e["id"] == settled), None)
+        if found is not None and (found["resolution"] is None or not image.open):
+            return False  # not answered yet as far as the run knows, or about to go on
     return image.status not in (RunStatus.QUEUED, RunStatus.RUNNING)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placet.domain.digest import strict_json
+from placet.domain.form import choices
 from placet.domain.interaction import (
     FormRequest,
     InteractionRequest,
@@ -53,18 +54,20 @@ def _form(properties: Mapping[str, Any], given: Given) -> dict[str, Any]:
 def _typed(field: Mapping[str, Any], texts: list[str]) -> Any:
     """The value that the schema wants: of a list every text, of anything else the last."""
     if field.get("type") == "array":
-        return [_of(field["items"]["enum"], text) for text in texts]
+        return [_of(choices(field.get("items", {})), text) for text in texts]
     text = texts[-1]
-    if "enum" in field:
-        return _of(field["enum"], text)
+    if (offered := choices(field)) is not None:
+        return _of(offered, text)
     if field.get("type") not in ("integer", "number", "boolean"):
         return text
     read = _read(text)
     return read if isinstance(read, int | float) else text
 
 
-def _of(options: list[Any], text: str) -> Any:
-    return next((each for each in options if each == text or json.dumps(each) == text), text)
+def _of(offered: Sequence[tuple[Any, str]] | None, text: str) -> Any:
+    """What is meant by a value or its title; a text that is neither is sent as it is, and refused."""
+    said = (value for value, title in offered or () if text in (value, title, json.dumps(value)))
+    return next(said, text)
 
 
 def _read(text: str) -> Any:

@@ -1,7 +1,6 @@
 """Answering with the SDK: what it refuses by itself, batches, what goes on, and callbacks."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -10,7 +9,7 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from placet.client import Answer, AsyncClient, Client, Input, asynchronous
+from placet.client import Answer, AsyncClient, Client, Input
 from placet.domain.run import RunStatus
 from placet.errors import Conflict, Invalid, NotFound
 from placet.ids import new_id
@@ -104,21 +103,12 @@ async def test_c41_a_person_need_not_say_who_they_are(placet: System) -> None:
     assert settled.resolution.by.id == "alice"
 
 
-@contextmanager
-def looks_often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A runner keeps who waits for a run in which a sibling is open until the wait is over."""
-    with monkeypatch.context() as patched:
-        patched.setattr(asynchronous, "WAIT", 1.0)
-        yield
-
-
 async def test_c27_an_answer_with_siblings_open_gives_the_run_with_the_rest(
-    placet: System, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    placet: System, ledger: Ledger
 ) -> None:
     run = await placet.client.agent("ops").run("go", user="alice")
     first, second = run.inputs
-    with looks_often(monkeypatch):
-        run = await first.answer(True, from_="alice")
+    run = await first.answer(True, from_="alice")
     assert run.status == RunStatus.INPUT_REQUIRED
     assert [each.id for each in run.inputs] == [second.id]
     assert ledger.executions == []
@@ -199,10 +189,7 @@ async def test_c28_a_callback_that_returns_nothing_answers_later(
         heard.append(waiting.id)
         return True if len(heard) == 1 else None
 
-    with looks_often(monkeypatch):
-        run = await placet.client.agent("ops").run(
-            "go", user="alice", on_input=on_input, from_="alice"
-        )
+    run = await placet.client.agent("ops").run("go", user="alice", on_input=on_input, from_="alice")
     assert run.status == RunStatus.INPUT_REQUIRED
     assert [each.id for each in run.inputs] == heard[1:], "each was told once, the second waits"
     run = await run.inputs[0].answer(True, from_="alice")

@@ -6,6 +6,7 @@ from typing import Any
 from starlette.datastructures import FormData
 
 from placet.domain.answer import Action
+from placet.domain.form import choices, sealed_names
 from placet.domain.interaction import (
     ApprovalRequest,
     ConfirmRequest,
@@ -39,9 +40,11 @@ def submitted(request: InteractionRequest, form: FormData) -> Act:
     return Action.ACCEPT, _content(request, form)
 
 
-def kept(form: FormData) -> dict[str, list[str]]:
-    """What was typed, to show it again."""
-    names = [name for name in form if name not in ("nonce", "digest", "act")]
+def kept(request: InteractionRequest, form: FormData) -> dict[str, list[str]]:
+    """What was typed, to show it again; but for what is sealed, which no page shows."""
+    sealed = sealed_names(request.form) if isinstance(request, FormRequest) else ()
+    hidden = {"nonce", "digest", "act", *(f"f_{name}" for name in sealed)}
+    names = [name for name in form if name not in hidden]
     return {name: [str(item) for item in form.getlist(name)] for name in names}
 
 
@@ -107,12 +110,13 @@ def _fields(schema: Mapping[str, Any], form: FormData) -> dict[str, Any]:
 def _field(field: Mapping[str, Any], form: FormData, name: str) -> Any:
     kind = field.get("type", "string")
     if kind == "array":
-        return [_enum(field["items"]["enum"], str(item)) for item in form.getlist(name)] or None
+        offered = [value for value, _ in choices(field.get("items", {})) or ()]
+        return [_enum(offered, str(item)) for item in form.getlist(name)] or None
     text = _text(form, name)
     if text == "":
         return None
-    if "enum" in field:
-        return _enum(field["enum"], text)
+    if (offered_one := choices(field)) is not None:
+        return _enum([value for value, _ in offered_one], text)
     if kind == "boolean":
         return {"true": True, "false": False}.get(text, text)
     return _number(text, kind) if kind in ("integer", "number") else text

@@ -143,7 +143,7 @@ async def _detail(
     now = _clock(request).now()
     errors = _by_field(error)
     said, problems = views.problems(error) if isinstance(error, Invalid) else (str(error or ""), [])
-    typed = forms.kept(form) if form is not None else {}
+    typed = forms.kept(asked, form) if form is not None else {}
     return page(
         "detail.html",
         status=status_of(error) if error else 200,

@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from placet.domain.form import choices
 from placet.domain.interaction import (
     ApprovalRequest,
     EditTextRequest,
@@ -95,19 +96,21 @@ def fields(
 
 def _control(field: dict[str, Any]) -> str:
     kind = field.get("type", "string")
+    if field.get("sealed") is True:
+        return "password"
     if kind == "array":
         return "checks"
-    if "enum" in field or kind == "boolean":
+    if choices(field) is not None or kind == "boolean":
         return "select"
     inputs = {"email": "email", "date": "date", "uri": "url"}
     return "text" if kind != "string" else inputs.get(field.get("format", ""), "text")
 
 
 def _options(field: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    if field.get("type") == "boolean" and "enum" not in field:
+    offered = choices(field) or choices(field.get("items", {}))
+    if field.get("type") == "boolean" and offered is None:
         return (("true", "yes"), ("false", "no"))
-    enum = field.get("enum") or field.get("items", {}).get("enum") or []
-    return tuple((str(option), str(option)) for option in enum)
+    return tuple((str(value), title) for value, title in offered or ())
 
 
 def _default(field: dict[str, Any]) -> list[str]:
