@@ -14,7 +14,8 @@ from placet_runner.ports import Document, Image, Runs
 from placet_runner.rules import close_entry, command_entry, request_entry
 from placet_runner.usecases.replica import Replica
 
-BATCH = 500
+BATCH = 100
+"""Runs that are in memory at once."""
 AT_ONCE = 32
 
 _log = logs.get(__name__)
