@@ -48,6 +48,8 @@ class Refusals:
 
     def note(self, call: ToolCall, result: CallResult, *, asked: bool) -> None:
         """A call ended; `asked` says whether it was put to a person."""
+        if not asked and not self.by_call:
+            return  # most calls of a long run: there is nothing to compare them with
         key = _key(call)
         known = self.by_call.get(key)
         if not asked:
