@@ -93,6 +93,7 @@ async def measure(
     """Suspend a thousand runs, fill, and measure with few and with many in turn."""
     options, many = session.options, session.options.crowd
     await session.drive(target, "park", seconds=max(60.0, few / 20), count=few)
+    await asyncio.sleep(QUIET)
     with session.servers.client() as client:
         crowds = await asyncio.to_thread(_filled, client, prefix, many)
         seen = {"few": Seen(), "many": Seen()}
