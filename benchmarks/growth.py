@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, cycle, islice
 from random import Random
 from typing import Any
 
@@ -96,25 +96,41 @@ async def measure(
     await asyncio.sleep(QUIET)
     with session.servers.client() as client:
         crowds = await asyncio.to_thread(_filled, client, prefix, many)
-        seen = {"few": Seen(), "many": Seen()}
+        seen, shown = {"few": Seen(), "many": Seen()}, "few"
         length = seconds or max(5.0, options.seconds / options.rounds)
-        for _ in range(options.rounds):
-            for found in seen.values():
-                await _round(session, target, found, length)
-                for crowd in crowds:
-                    crowd.swap()
+        for side in turns(options.rounds):
+            shown = _show(side, shown, crowds)
+            await _round(session, target, seen[side], length)
+        _show("few", shown, crowds)
         for crowd in crowds:
             crowd.database.drop_collection(crowd.aside)
     _report(session, seen, few, many)
+
+
+def _show(side: str, shown: str, crowds: Sequence[Crowd]) -> str:
+    """Let the services see this side, if it is not the one that they see."""
+    if side != shown:
+        for crowd in crowds:
+            crowd.swap()
+    return side
+
+
+def turns(rounds: int) -> list[str]:
+    """Which comes first changes from one pair to the next."""
+    pairs = cycle([("few", "many"), ("many", "few")])
+    return list(chain.from_iterable(islice(pairs, rounds)))
 
 
 def _filled(client: Any, prefix: str, many: int) -> list[Crowd]:
     """The runs, each parked for a while yet, and their questions."""
     runs = Crowd(client[f"{prefix}runs"], "runs")
     inputs = Crowd(client[f"{prefix}interactions"], "interactions")
-    run = runs.database["runs"].find_one({"status": "input_required", "outbox": []})
+    later = datetime.now(UTC) + timedelta(hours=1)
+    parked = {"status": "input_required", "outbox": []}
+    put_off = {"due": later, "waiting.0.ask_again_at": later}
+    runs.database["runs"].update_many(parked, {"$set": put_off})
+    run = runs.database["runs"].find_one(parked)
     entry = run["waiting"][0]
-    entry["ask_again_at"] = run["due"] = run["due"] + timedelta(hours=1)
     asked = inputs.database["interactions"].find_one({"_id": entry["id"]})
     for crowd, document, moment in ((runs, run, "due"), (inputs, asked, "opened_at")):
         note(f"{many} documents for {crowd.name}")
@@ -149,7 +165,7 @@ def _report(session: Session, seen: dict[str, Seen], few: int, many: int) -> Non
                     for name in FIGURES
                 },
                 "rate_per_s": round(session.top / 3, 1),
-                "turns": "few, many, few, many; the median of the ratios of neighbours",
+                "turns": "few, many, many, few, few, many; the median of the ratios of neighbours",
                 "load": [round(each, 1) for each in os.getloadavg()],
             },
         )

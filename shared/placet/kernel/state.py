@@ -173,7 +173,8 @@ class State:
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]
         call.result, call.in_doubt = result, False
-        self.taint = highest(self.taint, result.label)
+        if result.label is not self.taint:
+            self.taint = highest(self.taint, result.label)
         self.refusals.note(call.call, result, asked=call.approval is not None)
         if all(c.result for c in self.calls.values()):
             results = tuple(c.result for c in self.calls.values() if c.result)

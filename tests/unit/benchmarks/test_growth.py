@@ -4,7 +4,7 @@ import bson
 import pytest
 
 from benchmarks.__main__ import ON_SERVICES, parsed
-from benchmarks.growth import beside, copies
+from benchmarks.growth import beside, copies, turns
 from benchmarks.history import Sides
 
 pytestmark = pytest.mark.unit
@@ -36,6 +36,10 @@ def test_filled_runs_and_their_questions_are_of_one_another() -> None:
 
 def test_neighbouring_rounds_are_compared_with_each_other() -> None:
     assert beside([10, 30, 12], [10, 33, 18]) == 1.1
+
+
+def test_each_side_comes_first_in_every_other_pair() -> None:
+    assert turns(3) == ["few", "many", "many", "few", "few", "many"]
 
 
 def test_short_and_long_runs_take_turns_and_each_short_one_comes_once() -> None:
