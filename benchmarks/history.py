@@ -1,17 +1,17 @@
 """`history_growth`: a run that has a long journal resumes beside one that has a short one."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import bson
 
 from benchmarks.figures import Figure, median, note, ratio
 from benchmarks.session import Session, Target
 
-Run = dict[str, Any]
+T = TypeVar("T")
 
 SHORT, LONG = 50, 5000
 """Journal entries."""
@@ -39,6 +39,10 @@ class Sides:
         short = islice(self.short, first, first + count)
         return list(chain.from_iterable(zip(short, cycle(self.long))))
 
+    def each(self, of: Callable[[Mapping[str, str]], T]) -> dict[str, T]:
+        """The same of both."""
+        return {"short": of(self.short), "long": of(self.long)}
+
 
 async def measure(
     session: Session, target: Target, prefix: str, *, entries: int = LONG, answers: int = 20
@@ -51,28 +55,27 @@ async def measure(
     )
     with session.servers.client() as client:
         database = client[f"{prefix}runs"]
-        order, lengths = sides.turns(0, answers), _seq(database, sides)
-        seen = await _answered(session, target, sides.short | sides.long, order)
-        per_entry = {
-            name: _per_entry(runs, seen["ms"], lengths, _seq(database, sides))
-            for name, runs in (("short", sides.short), ("long", sides.long))
-        }
-        more = sides.turns(answers, PROFILED)
-        database.create_collection("system.profile", capped=True, size=_PROFILE_BYTES)
-        database.command("profile", 2)
-        await _answered(session, target, seen["open"], more)
-        database.command("profile", 0)
-        writes = [_written(entry) for entry in database["system.profile"].find()]
-        database.drop_collection("system.profile")
-        bytes_of = {
-            name: max((size for run_id, size in writes if run_id in runs), default=0)
-            for name, runs in (("short", sides.short), ("long", sides.long))
-        }
-        documents = {
-            name: _document_bytes(database, runs)
-            for name, runs in (("short", sides.short), ("long", sides.long))
-        }
-    _report(session, per_entry, bytes_of, documents, entries)
+        before = _seq(database, sides)
+        waiting = sides.short | sides.long
+        seen = await _answered(session, target, waiting, sides.turns(0, answers))
+        after = _seq(database, sides)
+        took = sides.each(lambda runs: _per_entry(runs, seen["ms"], before, after))
+        order = sides.turns(answers, PROFILED)
+        writes = await _profiled(database, lambda: _answered(session, target, seen["open"], order))
+        written = sides.each(lambda runs: max((n for id, n in writes if id in runs), default=0))
+        documents = sides.each(lambda runs: _document_bytes(database, runs))
+    _report(session, took, written, documents)
+
+
+async def _profiled(database: Any, work: Callable[[], Awaitable[Any]]) -> list[tuple[str, int]]:
+    """What `work` wrote: the run, and how many bytes the statement had."""
+    database.create_collection("system.profile", capped=True, size=_PROFILE_BYTES)
+    database.command("profile", 2)
+    await work()
+    database.command("profile", 0)
+    writes = [_written(entry) for entry in database["system.profile"].find()]
+    database.drop_collection("system.profile")
+    return writes
 
 
 async def _grown(
@@ -144,11 +147,11 @@ def _report(
     per_entry: Mapping[str, Mapping[str, float]],
     written: Mapping[str, int],
     documents: Mapping[str, int],
-    entries: int,
 ) -> None:
     short, long = per_entry["short"], per_entry["long"]
     value = ratio(long["us_per_entry"], short["us_per_entry"]) or 0.0
     grown = ratio(written["long"], written["short"])
+    more = (long["ms"] - short["ms"]) * 1e3 / max(long["entries"] - short["entries"], 1)
     session.report.add(
         Figure(
             "history_growth",
@@ -159,7 +162,8 @@ def _report(
             0 < value <= GOAL and grown is not None and grown <= WRITES_GROW,
             detail={
                 "short": dict(short),
-                "long": {**long, "asked_for": entries},
+                "long": dict(long),
+                "us_for_each_entry_more": round(more, 2),
                 "history_write_bytes": {**written, "ratio": grown, "of": "the largest update"},
                 "document_bytes": dict(documents),
                 "turns": "short, long, short, long",
