@@ -3,7 +3,7 @@
 import asyncio
 import os
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, cycle, islice
@@ -16,6 +16,7 @@ from pymongo import WriteConcern
 
 from benchmarks.figures import Figure, median, note, percentile, ratio
 from benchmarks.latency import PAUSE
+from benchmarks.profiling import profiled
 from benchmarks.session import Session, Target
 
 Document = dict[str, Any]
@@ -97,14 +98,19 @@ async def measure(
     with session.servers.client() as client:
         crowds = await asyncio.to_thread(_filled, client, prefix, many)
         seen, shown = {"few": Seen(), "many": Seen()}, "few"
-        length = seconds or max(5.0, options.seconds / options.rounds)
-        for side in turns(options.rounds):
+        length = seconds or max(5.0, options.seconds / options.rounds / 2)
+        for side in turns(2 * options.rounds):
             shown = _show(side, shown, crowds)
             await _round(session, target, seen[side], length)
+        shown = _show("many", shown, crowds)
+        probe = Seen()
+        _, operations = await profiled(
+            [crowd.database for crowd in crowds], lambda: _round(session, target, probe, 3.0)
+        )
         _show("few", shown, crowds)
         for crowd in crowds:
             crowd.database.drop_collection(crowd.aside)
-    _report(session, seen, few, many)
+    _report(session, seen, {"few": few, "many": many}, most_examined(operations))
 
 
 def _show(side: str, shown: str, crowds: Sequence[Crowd]) -> str:
@@ -147,25 +153,34 @@ async def _round(session: Session, target: Target, seen: Seen, seconds: float) -
     await asyncio.sleep(QUIET)
 
 
-def _report(session: Session, seen: dict[str, Seen], few: int, many: int) -> None:
+def most_examined(operations: Sequence[Mapping[str, Any]]) -> int:
+    """Documents or index keys that one statement looked at: what must not grow with the runs."""
+    counts = (each.get(of, 0) for each in operations for of in ("docsExamined", "keysExamined"))
+    return max(counts, default=0)
+
+
+def _report(
+    session: Session, seen: Mapping[str, Seen], suspended: Mapping[str, int], examined: int
+) -> None:
     ratios = {name: beside(seen["few"].p50[name], seen["many"].p50[name]) for name in FIGURES}
     session.report.add(
         Figure(
             "resume_growth",
             max(ratios.values()),
             "times",
-            many,
+            suspended["many"],
             f"<= {GOAL} with 1,000,000 suspended runs against 1,000",
             0 < max(ratios.values()) <= GOAL,
             detail={
                 "ratios": ratios,
-                "suspended": {"few": few, "many": many},
+                "suspended": dict(suspended),
+                "most_examined_by_a_statement": examined,
                 **{
                     name: {side: _summary(found, name) for side, found in seen.items()}
                     for name in FIGURES
                 },
                 "rate_per_s": round(session.top / 3, 1),
-                "turns": "few, many, many, few, few, many; the median of the ratios of neighbours",
+                "turns": "few, many, many, few, ...; the median of the ratios of neighbours",
                 "load": [round(each, 1) for each in os.getloadavg()],
             },
         )

@@ -1,7 +1,7 @@
 """`history_growth`: a run that has a long journal resumes beside one that has a short one."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import bson
 
 from benchmarks.figures import Figure, median, note, ratio
+from benchmarks.profiling import profiled
 from benchmarks.session import Session, Target
 
 T = TypeVar("T")
@@ -24,7 +25,6 @@ WRITES_GROW = 1.1
 """No more than what the digits of longer numbers take."""
 PROFILED = 6
 """Answers of each kind whose writes are looked at."""
-_PROFILE_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,13 @@ async def measure(
         after = _seq(database, sides)
         took = sides.each(lambda runs: _per_entry(runs, seen["ms"], before, after))
         order = sides.turns(answers, PROFILED)
-        writes = await _profiled(database, lambda: _answered(session, target, seen["open"], order))
+        _, operations = await profiled(
+            [database], lambda: _answered(session, target, seen["open"], order)
+        )
+        writes = list(map(_written, operations))
         written = sides.each(lambda runs: max((n for id, n in writes if id in runs), default=0))
         documents = sides.each(lambda runs: _document_bytes(database, runs))
     _report(session, took, written, documents)
-
-
-async def _profiled(database: Any, work: Callable[[], Awaitable[Any]]) -> list[tuple[str, int]]:
-    """What `work` wrote: the run, and how many bytes the statement had."""
-    database.create_collection("system.profile", capped=True, size=_PROFILE_BYTES)
-    database.command("profile", 2)
-    await work()
-    database.command("profile", 0)
-    writes = [_written(entry) for entry in database["system.profile"].find()]
-    database.drop_collection("system.profile")
-    return writes
 
 
 async def _grown(
