@@ -65,7 +65,8 @@ async def measure_all(session: Session) -> None:
     options = session.options
     steps: list[tuple[tuple[str, ...], Callable[[], Awaitable[None]]]] = [
         (("dev_start_s",), lambda: embedded.measure_start(session)),
-        (ON_SERVICES, lambda: _services(session)),
+        ((*THROUGHPUT, *LATENCY, *IDLE), lambda: _services(session)),
+        ((*GROWTH, *HISTORY), lambda: _growth(session)),
         (("embedded_cycles_per_s",), lambda: embedded.measure_cycles(session)),
         (("takeover_s",), lambda: takeover.measure(session)),
     ]
@@ -75,22 +76,30 @@ async def measure_all(session: Session) -> None:
 
 
 async def _services(session: Session) -> None:
-    """Everything on the three services, in one installation."""
+    """Speed, latency and memory on the three services, in one installation."""
     options = session.options
     async with installation(session.servers) as (placet, target):
         if options.wants(*THROUGHPUT):
             measured = throughput.measure(session, target, placet.prefix)
             await _tried(session, THROUGHPUT, lambda: measured)
-        if options.wants(*LATENCY, *GROWTH) and not session.top:
-            await throughput.top_rate(session, target)
         if options.wants(*LATENCY):
+            if not session.top:
+                await throughput.top_rate(session, target)
             await _tried(session, LATENCY, lambda: latency.measure(session, target))
+        if options.wants(*IDLE):
+            await _tried(session, IDLE, lambda: idle.measure(session, target))
+
+
+async def _growth(session: Session) -> None:
+    """On services of their own: a long journal leaves free memory that would hide what runs keep."""
+    options = session.options
+    async with installation(session.servers) as (placet, target):
         if options.wants(*GROWTH):
+            if not session.top:
+                await throughput.top_rate(session, target)
             await _tried(session, GROWTH, lambda: growth.measure(session, target, placet.prefix))
         if options.wants(*HISTORY):
             await _tried(session, HISTORY, lambda: history.measure(session, target, placet.prefix))
-        if options.wants(*IDLE):
-            await _tried(session, IDLE, lambda: idle.measure(session, target))
 
 
 async def _tried(
