@@ -107,11 +107,17 @@ def opened(
         request_json=request_json,
         resolution=None,
         address=address,
-        agents=tuple(dict.fromkeys(name for name in (request.agent_id, *request.path) if name)),
+        agents=_listed_for(request),
         applied=False,
         outbox=(outgoing.requested(request.id),),
         history=(first,),
     )
+
+
+def _listed_for(request: InteractionRequest) -> tuple[str, ...]:
+    """Whose lists show it: the agent's, the definitions' on its path, and the root agent's."""
+    names = (request.agent_id, *request.path, request.root_agent_id)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _check_run(request: InteractionRequest, asker: Asker) -> None:
@@ -119,7 +125,7 @@ def _check_run(request: InteractionRequest, asker: Asker) -> None:
         return
     if isinstance(request, ReviewRequest):
         raise NotAllowed("only the runner asks for a review: of a call that it started")
-    for name in (request.run_id, request.root_run_id, request.agent_id, *request.path):
+    for name in (request.run_id, request.root_run_id, *_listed_for(request)):
         if name.startswith(_OWN_IDS):
             raise NotAllowed(
                 f"only the runner asks for a run or an agent that Placet holds ({name})"

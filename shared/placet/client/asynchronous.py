@@ -8,6 +8,7 @@ from urllib.parse import quote
 from placet.client.transport import Transport
 from placet.domain.answer import Action
 from placet.domain.grant import GivenGrant
+from placet.domain.heritage import UnattendedApproval
 from placet.domain.interaction import Kind
 from placet.domain.resolution import Input as InputValue
 from placet.domain.resolution import Resolution
@@ -95,7 +96,8 @@ class Input:
         return await self._resumed()
 
     async def _resumed(self) -> "Run":
-        return await self._client.runs.wait(self.value.request.run_id, settled=self.id)
+        request = self.value.request  # of a run below another, the root is who the caller follows
+        return await self._client.runs.wait(request.root_run_id or request.run_id, settled=self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +162,35 @@ class Agent:
     name: str
     _client: "AsyncClient"
 
-    async def start(self, text: str, *, user: str | None = None, key: str | None = None) -> Run:
-        """Start a run and return at once. The same `key` is the same run."""
+    async def start(
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        key: str | None = None,
+        unattended: UnattendedApproval | None = None,
+    ) -> Run:
+        """Start a run and return at once. The same `key` is the same run.
+
+        `unattended` says that nobody is there, for it and all runs below it: what would ask is denied,
+        asks all the same, or runs; `allow` needs the operator's word and the scope `runs:unattended`.
+        """
         body: dict[str, Any] = {"input": text} | ({"user": user} if user else {})
+        body |= {"unattended": unattended} if unattended else {}
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"/v1/agents/{self.name}/runs"
         return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
 
-    async def run(self, text: str, *, user: str | None = None, key: str | None = None) -> Run:
-        """Start a run and wait until it needs somebody, or has ended."""
-        return await (await self.start(text, user=user, key=key)).wait()
+    async def run(
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        key: str | None = None,
+        unattended: UnattendedApproval | None = None,
+    ) -> Run:
+        """Start a run as `start` does, and wait until it needs somebody, or has ended."""
+        return await (await self.start(text, user=user, key=key, unattended=unattended)).wait()
 
     async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:
         """Tell it something while it works. `mode="queue"` keeps what waits for an answer."""

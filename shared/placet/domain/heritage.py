@@ -16,6 +16,8 @@ class Bound(Value):
     denies: tuple[str, ...] = ()
     always_ask: tuple[str, ...] = ()
     threshold: ToolRisk = ToolRisk.HIGH
+    taint: bool = False
+    """Whether outbound calls are held back that would carry data above their clearance."""
 
 
 class Heritage(Value):
