@@ -252,8 +252,10 @@ class StoredRuns:
             {"waiting": with_resolution(entry_id, value)},
         )
 
-    async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:
-        """The backoff of the sweep: the next time doubles, up to hours."""
+    async def asked_again(
+        self, run_id: str, input_ids: Sequence[str], *, stir: bool = False
+    ) -> None:
+        """The backoff of the sweep: the next time doubles, up to hours. `stir`: somebody must look."""
         waited = {"$subtract": ["$$this.ask_again_at", "$$this.asked_at"]}
         span = {
             "$max": [{"$min": [waited, milliseconds(LONGEST_ASK_AGAIN)]}, milliseconds(CLOSE_AGAIN)]
@@ -264,9 +266,10 @@ class StoredRuns:
             run_id,
             {},
             {
+                "wake": {"$or": ["$wake", stir]},
                 "waiting": {
                     "$map": {"input": "$waiting", "in": {"$cond": [chosen, moved, "$$this"]}}
-                }
+                },
             },
         )
 
