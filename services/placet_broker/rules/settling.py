@@ -34,9 +34,9 @@ EXPIRED = Settlement(Outcome(state=InputState.EXPIRED), channel="timer")
 """Nobody answered in time. It has no decider and is nobody's refusal."""
 
 
-def closing(reason: str) -> Settlement:
+def closing(reason: str, because: str | None = None) -> Settlement:
     """The asker no longer asks: superseded, withdrawn or cancelled."""
-    return Settlement(Outcome(state=InputState(reason)), channel="run")
+    return Settlement(Outcome(state=InputState(reason), reason=because), channel="run")
 
 
 def noted(record: Record, settlement: Settlement, at: datetime) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _digest(outcome: Outcome) -> str:
 
 def tombstone(close: Close, now: datetime) -> Record:
     """The record of a question that was closed before it arrived: it is never put to anybody."""
-    settlement = closing(close.reason)
+    settlement = closing(close.reason, close.because)
     resolution = Resolution(
         input_id=close.input_id,
         namespace=close.namespace,

@@ -109,14 +109,18 @@ async def withdraw(agent: Agent, grip: Grip) -> bool:
     """
     waiting = still_open(grip)
     points = {point.name for point in situation(agent, grip.state).stage.interaction_points}
-    needless = [
-        *gone_asks(waiting, agent.toolbox),
-        *gone_points(waiting, points),
-        *covered_asks(waiting, grip.state.calls),
-    ]
-    if not needless:
+    needless = {
+        "tool_gone": gone_asks(waiting, agent.toolbox),
+        "point_gone": gone_points(waiting, points),
+        "covered": covered_asks(waiting, grip.state.calls),
+    }
+    closes = {
+        entry["id"]: close_entry(grip.image.document, entry, "withdrawn", because)
+        for because, entries in needless.items()
+        for entry in entries
+    }
+    if not closes:
         return False
-    closes = {e["id"]: close_entry(grip.image.document, e, "withdrawn") for e in needless}
 
     async def row(image: Image, step: Step) -> Image | None:
         return await grip.hand.runs.withdraw(image, closes, step)

@@ -45,7 +45,7 @@ class Wish:
         if self.choice is not None:
             return Action.ACCEPT, _printed_option(waiting, self.choice)
         if self.content is not None:
-            return Action.ACCEPT, _parsed(self.content)
+            return Action.ACCEPT, parsed(self.content, "--content")
         if self.text is None:
             raise Invalid("say the answer: a text, --choice, --approve, --deny or --content")
         return Action.ACCEPT, self.text
@@ -88,13 +88,13 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
             return _listed(await placet.inbox("pending"), json)
         scope = _scope(stage, session)
         wish = Wish(text, content, choice, approve, deny, reason, scope)
-        target = await _find(placet, id)
+        target = await find(placet, id)
         action, value = wish.answer(target)
         digest = target.value.request.digest or None
         try:
             settled = await target.settle(action, value, from_=acting_user(from_), digest=digest)
         except Conflict as error:
-            _show_conflict(error, json)
+            show_conflict(error, json)
             return Exit.CONFLICT
     if json:
         print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
@@ -126,7 +126,7 @@ def _listed(inputs: list[Input], json: bool) -> int:
     return Exit.OK
 
 
-async def _find(placet: AsyncClient, id: str) -> Input:
+async def find(placet: AsyncClient, id: str) -> Input:
     """By the whole id, or the beginning of exactly one that waits."""
     if len(id) >= _FULL_ID:
         return await placet.input(id)
@@ -136,7 +136,8 @@ async def _find(placet: AsyncClient, id: str) -> Input:
     return found[0]
 
 
-def _show_conflict(error: Conflict, json: bool) -> None:
+def show_conflict(error: Conflict, json: bool) -> None:
+    """Say that an answer was not taken, and how the question was settled."""
     settled = error.body.get("input") or {}
     if json:
         print_json(
@@ -162,8 +163,9 @@ def _printed_option(waiting: Input, choice: int) -> Any:
     return {"decision": "approved", "scope": request.scopes[choice]}
 
 
-def _parsed(content: str) -> Any:
+def parsed(text: str, flag: str) -> Any:
+    """What a flag says in JSON. Raises Invalid."""
     try:
-        return jsonlib.loads(content)
+        return jsonlib.loads(text)
     except ValueError as error:
-        raise Invalid(f"--content is no JSON: {error}") from error
+        raise Invalid(f"{flag} is no JSON: {error}") from error
