@@ -15,10 +15,10 @@ from tests.integration.runner.agents import Ledger, tools
 from tests.support.eventually import eventually
 from tests.support.system import System
 
-DROP = ("drop", {"name": "staging"})
-LOOK = ("look", {"at": "here"})
-NAMES = ("root", "middle", "lower", "leaf")
 Wanted = tuple[str, dict[str, Any]]
+DROP: Wanted = ("drop", {"name": "staging"})
+LOOK: Wanted = ("look", {"at": "here"})
+NAMES = ("root", "middle", "lower", "leaf")
 
 
 def plan(*turns: str | Sequence[Wanted]) -> str:
