@@ -30,7 +30,8 @@ class Watch:
     async def stands(self, image: Image, seconds: float, settled: str | None) -> Image:
         """The run once it and the runs below it stand still, or as it is after that time.
 
-        With `settled`, they do not stand still while that input is open or not taken up.
+        With `settled`, they do not stand still while that input is open. Once it is not, a run that
+        waits for nothing else is about to be taken up.
         """
         until = self._clock.monotonic() + seconds
         pause = _FIRST_LOOK
@@ -78,7 +79,7 @@ async def family(runs: Runs, image: Image) -> list[Image]:
 
 
 def _stands(image: Image, settled: str | None) -> bool:
-    if settled is not None and image.status.live and any(e["id"] == settled for e in image.waiting):
+    if settled is not None and image.status.live and any(e["id"] == settled for e in image.open):
         return False
     if image.status is RunStatus.INPUT_REQUIRED:
         return bool(image.open) and not image.wake  # else somebody is about to take it up
