@@ -84,6 +84,8 @@ class RunnerConsumers:
             raise Invalid("a message command without a message")
         if command.message.mode == "hush" and sender == RUNNER_USER:
             await self._descent.hush(command.run_id, command.message)
+        elif command.message.mode not in ("supersede", "queue"):
+            raise Invalid(f"a message of mode {command.message.mode!r}")
         else:
             await self._talk.tell(command.namespace, command.run_id, command.message)
 

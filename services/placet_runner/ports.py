@@ -214,8 +214,13 @@ class Runs(Protocol):
         """R19."""
         ...
 
-    async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:
-        """Move the time at which a question is asked again, after doing so: the backoff of the sweep."""
+    async def asked_again(
+        self, run_id: str, input_ids: Sequence[str], *, stir: bool = False
+    ) -> None:
+        """Move the time at which a question is asked again, after doing so: the backoff of the sweep.
+
+        `stir`: somebody must look at the run besides.
+        """
         ...
 
     async def postpone(self, run_id: str, span: timedelta) -> None:

@@ -41,7 +41,7 @@ async def one_run(placet: Cluster) -> Run:
         return await finished(client, await started(client, "safely freely", new_id("key")))
 
 
-def _crashing(point: str | None) -> dict[str, str]:
+def crashing(point: str | None) -> dict[str, str]:
     return {"PLACET_CRASH_POINTS": "1", "PLACET_CRASH_AT": point} if point else {}
 
 
@@ -58,7 +58,7 @@ class Reviver:
         while self.deaths < self.wanted:
             await wait_for_end(self.member)
             self.deaths += 1
-            self.member.start(**_crashing(self.ahead.pop(0) if self.ahead else None))
+            self.member.start(**crashing(self.ahead.pop(0) if self.ahead else None))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_invariants_4_5_7_hold_when_a_process_dies_at_any_point(
     """Runs one after another until the member has died at each of the points, then one more."""
     async with cluster(folder, mongod.url, amqp, services=()) as placet:
         placet.add("broker" if service == "runner" else "runner")
-        member = placet.add(service, **_crashing(points[0]))
+        member = placet.add(service, **crashing(points[0]))
         await placet.all_ready()
         reviver = Reviver(member, points)
         runs = 0

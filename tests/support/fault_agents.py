@@ -68,3 +68,20 @@ worker = Agent(
     tools=[safely, carefully, asks, freely],
     approval_required_risk=ToolRisk.HIGH,
 )
+
+
+def share(conversation: Conversation) -> ModelReply:
+    """Each part of the input is a task: a worker's, or a chief's in brackets."""
+    last = conversation.turns[-1]
+    if last.role != "user":
+        return says("done")
+    tasks = [
+        {"agent": "chief", "message": part[1:-1].replace("/", "|")}
+        if part.startswith("(")
+        else {"agent": "worker", "message": part}
+        for part in last.text.split("|")
+    ]
+    return calls(("delegate", {"tasks": tasks}))
+
+
+chief = Agent("chief", model=ScriptedModel(share), delegates=["worker", "chief"])

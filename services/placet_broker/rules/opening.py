@@ -108,11 +108,17 @@ def opened(
         request_json=request_json,
         resolution=None,
         address=address,
-        agents=tuple(dict.fromkeys(filter(None, _agents(request)))),
+        agents=_listed_for(request),
         applied=False,
         outbox=(outgoing.requested(request.id),),
         history=(first,),
     )
+
+
+def _listed_for(request: InteractionRequest) -> tuple[str, ...]:
+    """Whose lists show it: the agent's, the definitions' on its path, and the root agent's."""
+    names = (request.agent_id, *request.path, request.root_agent_id)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _check_run(request: InteractionRequest, asker: Asker) -> None:
@@ -120,7 +126,7 @@ def _check_run(request: InteractionRequest, asker: Asker) -> None:
         return
     if isinstance(request, ReviewRequest):
         raise NotAllowed("only the runner asks for a review: of a call that it started")
-    for name in (request.run_id, request.root_run_id, request.agent_id, *request.path):
+    for name in (request.run_id, request.root_run_id, *_listed_for(request)):
         if name.startswith(_OWN_IDS):
             raise NotAllowed(
                 f"only the runner asks for a run or an agent that Placet holds ({name})"
@@ -151,8 +157,3 @@ def _deadline(
     if request.expires_at is not None:
         return aware(request.expires_at, "/expires_at")
     return None if default_life is None else now + default_life
-
-
-def _agents(request: InteractionRequest) -> tuple[str, ...]:
-    """In whose lists it shows: the agent's, its root's, and those of the definitions above it."""
-    return (request.agent_id, request.root_agent_id, *request.path)

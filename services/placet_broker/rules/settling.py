@@ -39,9 +39,9 @@ def expiry(record: Record) -> Settlement:
     return Settlement(outcome_of_expiry(record.request()), channel="timer")
 
 
-def closing(reason: str) -> Settlement:
+def closing(reason: str, because: str | None = None) -> Settlement:
     """The asker no longer asks: superseded, withdrawn or cancelled."""
-    return Settlement(Outcome(state=InputState(reason)), channel="run")
+    return Settlement(Outcome(state=InputState(reason), reason=because), channel="run")
 
 
 def told(record: Record) -> str:
@@ -74,7 +74,7 @@ def _digest(outcome: Outcome) -> str:
 
 def tombstone(close: Close, now: datetime) -> Record:
     """The record of a question that was closed before it arrived: it is never put to anybody."""
-    settlement = closing(close.reason)
+    settlement = closing(close.reason, close.because)
     resolution = Resolution(
         input_id=close.input_id,
         namespace=close.namespace,

@@ -40,7 +40,7 @@ class CloseInput:
                 continue
             if record.publisher != RUNNER or record.namespace != close.namespace:
                 raise Conflict(f"{close.input_id} is not a question of a run", code="id_taken")
-            closed = await self._close(record, close.reason)
+            closed = await self._close(record, settling.closing(close.reason, close.because))
             if closed is not None:
                 return closed
         raise Unavailable(f"{close.input_id} changes all the time; try again")
@@ -54,7 +54,7 @@ class CloseInput:
             record = await self._own(input_id, caller)
             if record is None:
                 raise NotFound(f"there is no request {input_id} of yours")
-            closed = await self._close(record, "withdrawn")
+            closed = await self._close(record, settling.closing("withdrawn"))
             if closed is not None:
                 return closed
         raise Unavailable(f"{input_id} changes all the time; try again")
@@ -66,12 +66,12 @@ class CloseInput:
                 return record
         return None
 
-    async def _close(self, record: Record, reason: str) -> Record | None:
+    async def _close(self, record: Record, how: settling.Settlement) -> Record | None:
         """The settled record, its resolution on its way; None: look again."""
         if not record.pending:
             await self._outbox.again(record, outgoing.confirmation(record, record.address))
             return record
-        closed = await self._interactions.close(record, settling.closing(reason))
+        closed = await self._interactions.close(record, how)
         if closed is not None:
             crash_point("close.done")
             self._metrics.ended(closed)

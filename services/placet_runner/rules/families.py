@@ -65,15 +65,17 @@ def hush_entry(document: Document, entry: Document, message_id: str) -> Document
 
 
 def end_entries(
-    document: Document,
-    status: RunStatus,
-    text: str,
-    label: Label,
+    document: Document, status: RunStatus, text: str = "", label: Label = Label.PUBLIC
 ) -> list[Document]:
-    """How a run ended, for its parent, if it has one."""
+    """How a run ended, for its parent, if it has one.
+
+    One that was cancelled tells nothing of what it had been told.
+    """
     parent = document.get("parent")
     if not parent:
         return []
+    if status is RunStatus.CANCELLED:
+        text, label = "cancelled", Label.PUBLIC
     end = ChildEnd(run_id=document["_id"], status=status, text=text, label=label)
     command = RunCommand(
         command=CommandName.CHILD,

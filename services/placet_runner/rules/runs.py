@@ -119,7 +119,9 @@ def request_entry(request: Request) -> Document:
     )
 
 
-def close_entry(run: Document, waiting: Document, reason: str) -> Document:
+def close_entry(
+    run: Document, waiting: Document, reason: str, because: str | None = None
+) -> Document:
     """Please close this question."""
     close = Close(
         input_id=waiting["id"],
@@ -127,6 +129,7 @@ def close_entry(run: Document, waiting: Document, reason: str) -> Document:
         namespace=run["namespace"],
         reason=reason,
         digest=waiting["request"]["digest"],
+        because=because,
     )
     event_id = f"{waiting['id']}.close"
     return outbox_entry(

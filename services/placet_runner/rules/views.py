@@ -7,7 +7,7 @@ from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.grant import GivenGrant
 from placet.domain.interaction import Kind, RequestAdapter
 from placet.domain.resolution import Input
-from placet.domain.run import Message, PassedPoint, Problem, Run, RunStatus, WaitReason
+from placet.domain.run import ChildRun, Message, PassedPoint, Problem, Run, RunStatus, WaitReason
 from placet_runner.rules.runs import Document, is_child
 
 
@@ -57,6 +57,7 @@ def run_view(
         initiator=document.get("initiator"),
         root_run_id=document["root_run_id"],
         parent_run_id=parent["run_id"] if parent else None,
+        children=tuple(_child(entry) for entry in waiting if live and is_child(entry)),
         path=tuple(document["path"]),
         unattended=document.get("heritage", {}).get("unattended"),
         stage=document.get("stage", "main"),
@@ -87,6 +88,10 @@ def _reason(entry: Document) -> WaitReason:
             return WaitReason.CHILDREN
         case _:
             return WaitReason.QUESTION
+
+
+def _child(entry: Document) -> ChildRun:
+    return ChildRun(run_id=entry["id"], agent=entry["request"]["agent"])
 
 
 def _input(entry: Document) -> Input:

@@ -42,7 +42,7 @@ from placet_runner.store.expressions import (
 )
 
 LONGEST_ASK_AGAIN = timedelta(hours=6)
-LOOKED_AT = ("namespace", "agent", "status", "lease", "wake", "waiting", "outbox")
+LOOKED_AT = ("namespace", "agent", "status", "lease", "wake", "waiting", "inbox", "outbox")
 """What a sweep goes by: many runs are read at once, and their journals would be most of it."""
 
 
@@ -254,8 +254,10 @@ class StoredRuns:
             {"waiting": with_resolution(entry_id, value)},
         )
 
-    async def asked_again(self, run_id: str, input_ids: Sequence[str]) -> None:
-        """The backoff of the sweep: the next time doubles, up to hours."""
+    async def asked_again(
+        self, run_id: str, input_ids: Sequence[str], *, stir: bool = False
+    ) -> None:
+        """The backoff of the sweep: the next time doubles, up to hours. `stir`: somebody must look."""
         waited = {"$subtract": ["$$this.ask_again_at", "$$this.asked_at"]}
         span = {
             "$max": [{"$min": [waited, milliseconds(LONGEST_ASK_AGAIN)]}, milliseconds(CLOSE_AGAIN)]
@@ -266,9 +268,10 @@ class StoredRuns:
             run_id,
             {},
             {
+                "wake": {"$or": ["$wake", stir]},
                 "waiting": {
                     "$map": {"input": "$waiting", "in": {"$cond": [chosen, moved, "$$this"]}}
-                }
+                },
             },
         )
 

@@ -1,7 +1,6 @@
 """What runs tell one another: start, how a child ended, be quiet, stop. Each may come twice or late."""
 
 from placet.domain.heritage import Birth, ChildEnd
-from placet.domain.label import Label
 from placet.domain.run import Message
 from placet_runner.rules.families import ended_again
 from placet_runner.rules.runs import new_run
@@ -20,11 +19,13 @@ class Descent:
         A child that has ended already says so again.
         """
         if birth.parent_run_id is None:
-            await self._talk.turn(namespace, birth.agent_id, run_id, birth.messages, birth.heritage)
+            agent_id, after = birth.agent_id, birth.after_run_id
+            await self._talk.turn(
+                namespace, agent_id, run_id, birth.messages, birth.heritage, after
+            )
             return
         document = new_run(run_id, namespace, birth, self._talk.clock.now())
-        if await self._talk.replica.create(document):
-            self._talk.metrics.created()
+        if await self._talk.create(document):
             return
         image = await self._talk.read(namespace, run_id)
         if image.status.live:
@@ -50,8 +51,7 @@ class Descent:
         """R18 for a child: one that does not exist yet never will run."""
         if await self._talk.never(namespace, run_id, birth):
             never = new_run(run_id, namespace, birth, self._talk.clock.now())
-            ended = never | {"status": "cancelled", "label": Label.PUBLIC.value}
-            self._talk.relay.post(run_id, ended_again(ended))
+            self._talk.relay.post(run_id, ended_again(never | {"status": "cancelled"}))
             return
         image = await self._talk.cancel(await self._talk.read(namespace, run_id), by)
         if not image.status.live:

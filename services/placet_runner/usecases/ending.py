@@ -50,7 +50,7 @@ def _last(grip: Grip, how: Finish | Fail | Cancel, status: RunStatus) -> Proposa
         data["undelivered"] = [message.id for message in held]
         sent = [_closed(document, entry) for entry in still_open(grip)]
     if document.get("parent"):
-        fields["label"] = taint.value
+        fields["label"] = taint.value  # for the parent, should it have to be told again
     sent += end_entries(document, status, text, taint)
     kind = EventType(f"run.{status}")
     sent.append(event_entry(document, kind, number=0, at=grip.hand.clock.now(), **data))
@@ -66,7 +66,7 @@ def _entry(how: Finish | Fail | Cancel) -> tuple[Entry, str, Document]:
             fields = {"error": {"code": code, "message": text}}
             return RunFailed(code=code, message=text), text, fields
         case Cancel(by):
-            return RunCancelled(by=by), "cancelled", {}
+            return RunCancelled(by=by), "", {}
 
 
 def _closed(document: Document, entry: Document) -> Document:

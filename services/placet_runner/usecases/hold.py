@@ -7,7 +7,7 @@ from typing import Any
 
 from placet.agents.agent import Agent
 from placet.agents.context import Asked
-from placet.agents.delegating import delegated
+from placet.agents.delegating import busy_children, delegated
 from placet.agents.executor import context_for, cut_off, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.judging import follow_up, judge_call, judged_anew
@@ -263,10 +263,11 @@ class Holder:
 
     def _delegations(self, calls: Sequence[CallState]) -> list[Delegated]:
         """The child runs of these calls; a call that can't have any is closed."""
-        found = []
+        found: list[Delegated] = []
         for call in calls:
+            busy = busy_children(self.grip.state) + sum(len(each.children) for each in found)
             try:
-                found.append(delegated(self._asker(), call))
+                found.append(delegated(self._asker(), call, busy))
             except ToolError as error:
                 self._close([closed_as(call, CallOutcome.ERROR, str(error))])
         return found

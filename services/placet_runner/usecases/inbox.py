@@ -56,10 +56,12 @@ async def read(agent: Agent, grip: Grip, *, busy: bool) -> bool:
     if not overtaken(agent, grip):
         return False
     waiting = still_open(grip)
+    if await _hush_below(grip, waiting, found):
+        return True
     if questions := supersedable(waiting):
         await _supersede(grip, questions)
         return True
-    return await _hush(grip, waiting, found)
+    return _hear_hushes(grip, found)
 
 
 def _hear(grip: Grip, message: Message) -> None:
@@ -79,21 +81,25 @@ async def _supersede(grip: Grip, questions: list[Document]) -> None:
             grip.hand.relay.post(grip.image.id, list(closes.values()))
 
 
-async def _hush(grip: Grip, waiting: list[Document], found: list[Message]) -> bool:
-    """Tell the runs below that a message came: each of them once for each message."""
+async def _hush_below(grip: Grip, waiting: list[Document], found: list[Message]) -> bool:
+    """Tell the runs below that a message came, before anything is let go: once for each message."""
     told = [
         hush_entry(grip.image.document, child, message.id)
         for message in found
         if message.mode != QUEUE and message.id not in grip.hushed
         for child in children_of(waiting)
     ]
-    grip.hushed.update(message.id for message in found)
+    if told and await grip.commit(grip.hand.runs.append, Proposal(sent=told)):
+        grip.hushed.update(message.id for message in found)
+    return bool(told)
+
+
+def _hear_hushes(grip: Grip, found: list[Message]) -> bool:
+    """What only says that questions are to be closed is done with once none is left."""
     hushes = [message for message in found if message.mode == HUSH]
     for message in hushes:
         _hear(grip, message)
-    if told:
-        await grip.commit(grip.hand.runs.append, Proposal(sent=told))
-    return bool(told or hushes)
+    return bool(hushes)
 
 
 async def withdraw(agent: Agent, grip: Grip) -> bool:
@@ -103,14 +109,18 @@ async def withdraw(agent: Agent, grip: Grip) -> bool:
     """
     waiting = still_open(grip)
     points = {point.name for point in situation(agent, grip.state).stage.interaction_points}
-    needless = [
-        *gone_asks(waiting, agent.toolbox),
-        *gone_points(waiting, points),
-        *covered_asks(waiting, grip.state.calls),
-    ]
-    if not needless:
+    needless = {
+        "tool_gone": gone_asks(waiting, agent.toolbox),
+        "point_gone": gone_points(waiting, points),
+        "covered": covered_asks(waiting, grip.state.calls),
+    }
+    closes = {
+        entry["id"]: close_entry(grip.image.document, entry, "withdrawn", because)
+        for because, entries in needless.items()
+        for entry in entries
+    }
+    if not closes:
         return False
-    closes = {e["id"]: close_entry(grip.image.document, e, "withdrawn") for e in needless}
 
     async def row(image: Image, step: Step) -> Image | None:
         return await grip.hand.runs.withdraw(image, closes, step)

@@ -68,7 +68,8 @@ class Sweep:
         again = [e for e in image.open if e["ask_again_at"] <= now]
         if again:
             await self._publish([_repeat(image, entry) for entry in again])
-            await self._runs.asked_again(image.id, [entry["id"] for entry in again])
+            ids = [entry["id"] for entry in again]
+            await self._runs.asked_again(image.id, ids, stir=_unheeded(image, again))
         if _runnable(image, now):
             await self._revive(image)
 
@@ -93,6 +94,12 @@ def _runnable(image: Image, now: datetime) -> bool:
     if not image.status.live or (lease and lease["until"] > now - timedelta(seconds=1)):
         return False
     return image.status != "input_required" or image.wake or not image.open
+
+
+def _unheeded(image: Image, again: Sequence[Document]) -> bool:
+    """Whether a message waits for runs below, which may not have heard of it."""
+    overtakes = any(message["mode"] != "queue" for message in image.inbox)
+    return image.status.live and overtakes and any(map(is_child, again))
 
 
 def _repeat(image: Image, entry: Document) -> Document:

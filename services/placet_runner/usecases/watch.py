@@ -30,7 +30,8 @@ class Watch:
     async def stands(self, image: Image, seconds: float, settled: str | None) -> Image:
         """The run once it and the runs below it stand still, or as it is after that time.
 
-        With `settled`, they do not stand still while that input is open or not taken up.
+        With `settled`, they do not stand still while that input is open. Once it is not, a run that
+        waits for nothing else is about to be taken up.
         """
         until = self._clock.monotonic() + seconds
         pause = _FIRST_LOOK
@@ -45,11 +46,12 @@ class Watch:
         return image
 
     async def _quiet(self, image: Image, settled: str | None) -> bool:
-        """Whether the runs below stand still too."""
+        """Whether the runs below stand still too, and none of them is to begin or to tell its end."""
         if not image.status.live or not any(map(is_child, image.open)):
             return True
         below = await family(self._runs, image)
-        return bool(below) and all(_stands(each, settled) for each in below)
+        awaited = {e["id"] for each in (image, *below) for e in children_of(each.open)}
+        return awaited <= {each.id for each in below} and all(_stands(e, settled) for e in below)
 
     @contextmanager
     def _event(self, run_id: str) -> Iterator[asyncio.Event]:
@@ -77,11 +79,11 @@ async def family(runs: Runs, image: Image) -> list[Image]:
 
 
 def _stands(image: Image, settled: str | None) -> bool:
-    if settled is not None and image.status.live:
-        found = next((e for e in image.waiting if e["id"] == settled), None)
-        if found is not None and (found["resolution"] is None or not image.open):
-            return False  # not answered yet as far as the run knows, or about to go on
-    return image.status not in (RunStatus.QUEUED, RunStatus.RUNNING)
+    if settled is not None and image.status.live and any(e["id"] == settled for e in image.open):
+        return False
+    if image.status is RunStatus.INPUT_REQUIRED:
+        return bool(image.open) and not image.wake  # else somebody is about to take it up
+    return not image.status.live
 
 
 async def _either(event: asyncio.Event, seconds: float) -> None:

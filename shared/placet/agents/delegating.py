@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 DELEGATE = "delegate"
 MOST_TASKS = 8
 """Child runs of one call."""
+MOST_CHILDREN = 16
+"""Child runs that one run waits for at once: what they are made from is in its document."""
+LONGEST_TASK = 16_384
 DEEPEST = 5
 """Runs between the root and its deepest descendant, both counted, but for the root."""
 
@@ -35,7 +38,7 @@ def delegate_to(names: Sequence[str]) -> Tool:
         "Task",
         __config__=strict,
         agent=(choice, ...),
-        message=(str, Field(min_length=1, max_length=65_536)),
+        message=(str, Field(min_length=1, max_length=LONGEST_TASK)),
     )
     tasks: Any = (list[task], Field(min_length=1, max_length=MOST_TASKS))
     return Tool(
@@ -51,14 +54,16 @@ def delegate_to(names: Sequence[str]) -> Tool:
     )
 
 
-def delegated(asker: Asker, call: CallState) -> Delegated:
-    """The journal's entry for a call that is being done by child runs.
+def delegated(asker: Asker, call: CallState, busy: int) -> Delegated:
+    """The journal's entry for a call that is being done by child runs; `busy`: how many there are.
 
     Raises:
-        ToolError: the run is as deep in its tree as runs may be.
+        ToolError: the run is as deep in its tree as runs may be, or has as many children.
     """
     if len(asker.path) > DEEPEST:
         raise ToolError(f"this run is {DEEPEST} deep already and can't delegate; do it here")
+    if busy + len(call.call.args["tasks"]) > MOST_CHILDREN:
+        raise ToolError(f"a run delegates at most {MOST_CHILDREN} tasks at once; do these later")
     return Delegated(
         call_id=call.call.id,
         children=tuple(
@@ -70,6 +75,11 @@ def delegated(asker: Asker, call: CallState) -> Delegated:
             for number, task in enumerate(call.call.args["tasks"])
         ),
     )
+
+
+def busy_children(state: State) -> int:
+    """How many runs the open calls were delegated to."""
+    return sum(len(call.children) for call in state.calls.values())
 
 
 def births(agent: "Agent", asker: Asker, state: State, entry: Delegated) -> list[Birth]:

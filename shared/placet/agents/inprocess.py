@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
 from placet.agents.context import Asked
-from placet.agents.delegating import births, delegated
+from placet.agents.delegating import births, busy_children, delegated
 from placet.agents.executor import context_for, execute
 from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler
@@ -155,7 +155,7 @@ class _Run:
     async def delegate(self, call: CallState) -> None:
         """Child runs do the call, one after the other: here people are asked in place."""
         try:
-            entry = delegated(self.asking, call)
+            entry = delegated(self.asking, call, busy_children(self.state))
         except ToolError as error:
             self.note(ToolFinished(result=closed_as(call, CallOutcome.ERROR, str(error))))
             return

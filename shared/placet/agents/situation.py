@@ -47,11 +47,12 @@ class Situation:
     @cached_property
     def policy(self) -> Policy:
         """What the gate goes by."""
-        approval = self.heritage.unattended
+        approval, bounds = self.heritage.unattended, self.heritage.bounds
         return replace(
             self.agent.policy,
+            taint=self.agent.policy.taint or any(bound.taint for bound in bounds),
             stage=layer_of(self.stage),
-            ancestors=tuple(map(Layer.above, self.heritage.bounds)),
+            ancestors=tuple(map(Layer.above, bounds)),
             unattended=Decision(approval) if approval else None,
         )
 

@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("runs:show", "Show one run (run_...) or one input (inp_...)."),
     "respond": ("respond:respond", "List what waits for a person, or answer it."),
     "extend": ("extend:extend", "Give an input more time."),
+    "review": ("review:review", "List calls whose outcome or tool is in doubt, or settle one."),
     "msg": ("runs:msg", "Tell a running agent (agt_...) or run (run_...) something."),
     "abort": ("runs:abort", "End a run (run_...) or an agent's current run (agt_...) at once."),
     "dev": ("dev:dev", "Run all of Placet in one process on SQLite, for one person."),

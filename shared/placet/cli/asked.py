@@ -81,6 +81,8 @@ def _choices(request: InteractionRequest) -> Iterator[str]:
         case EditTextRequest():
             yield from _block(request.text, "text: ")
         case ReviewRequest():
+            if request.difference:
+                yield from _block(request.difference, "changed:\n  ")
             yield "outcomes: " + ", ".join(request.outcomes)
         case _:
             return

@@ -19,6 +19,8 @@ from placet.domain.interaction import (
 
 def how_to_answer(each: Input) -> str:
     """The command that answers this input, as markup of a terminal."""
+    if isinstance(each.value.request, ReviewRequest):
+        return f"placet review {each.id}"
     return f"placet respond {each.id} {how_to(each.value.request)}"
 
 

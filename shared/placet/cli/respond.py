@@ -71,7 +71,7 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
             return _settled_all(await placet.answer_all(answers), json)
         if id is None:
             return _listed(await placet.inbox("pending"), json)
-        return await _answered(await _find(placet, id), wish, acting_user(from_), json)
+        return await _answered(await find(placet, id), wish, acting_user(from_), json)
 
 
 async def _answered(target: Input, wish: Wish, from_: str | None, json: bool) -> int:
@@ -80,7 +80,7 @@ async def _answered(target: Input, wish: Wish, from_: str | None, json: bool) ->
     try:
         settled = await target.settle(action, value, from_=from_, digest=digest)
     except Conflict as error:
-        _show_conflict(error, json)
+        show_conflict(error, json)
         return Exit.CONFLICT
     if json:
         print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
@@ -123,7 +123,7 @@ def _settled_all(settled: list[Input], json: bool) -> int:
     return Exit.OK
 
 
-async def _find(placet: AsyncClient, id: str) -> Input:
+async def find(placet: AsyncClient, id: str) -> Input:
     """By the whole id, or the beginning of exactly one that waits."""
     if len(id) >= _FULL_ID:
         return await placet.input(id)
@@ -133,7 +133,8 @@ async def _find(placet: AsyncClient, id: str) -> Input:
     return found[0]
 
 
-def _show_conflict(error: Conflict, json: bool) -> None:
+def show_conflict(error: Conflict, json: bool) -> None:
+    """Say that an answer was not taken, and how the question was settled."""
     settled = error.body.get("input") or {}
     if json:
         print_json(

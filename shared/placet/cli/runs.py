@@ -3,7 +3,7 @@
 import os
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter, validators
 
 from placet.cli.exits import Exit
 from placet.cli.output import how_to_answer, notes, out, print_input, print_json, print_run, safe
@@ -13,6 +13,7 @@ from placet.domain.run import RunStatus
 from placet.errors import NotFound
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
+_NOBODY = Group("Unattended", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
 User = Annotated[str | None, Parameter(help="On whose behalf; PLACET_USER otherwise.")]
 
 
@@ -37,6 +38,17 @@ async def run(
     *,
     user: User = None,
     detach: Annotated[bool, Parameter(negative="", help="Return at once.")] = False,
+    unattended: Annotated[
+        bool, Parameter(group=_NOBODY, negative="", help="Nobody is there: deny what would ask.")
+    ] = False,
+    yolo: Annotated[
+        bool,
+        Parameter(
+            group=_NOBODY,
+            negative="",
+            help="Nobody is there: run what would ask, where the operator lets you.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> int:
     """Start a run and wait until it needs somebody or has ended.
@@ -44,7 +56,11 @@ async def run(
     Exits with 1 if it failed, 0 if it completed or waits for an input.
     """
     async with client() as placet:
-        started = await placet.agent(agent).start(text, user=acting_user(user))
+        started = await placet.agent(agent).start(
+            text,
+            user=acting_user(user),
+            unattended="allow" if yolo else "deny" if unattended else None,
+        )
         if not detach:
             with notes.status(f"{started.id} is running"):
                 started = await started.wait()

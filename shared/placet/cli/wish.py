@@ -1,6 +1,6 @@
 """From what a person typed to an action and content, by the kind of question."""
 
-import json as jsonlib
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,7 @@ class Wish:
         if self.choice is not None:
             return Action.ACCEPT, _printed_option(waiting, self.choice)
         if self.content is not None:
-            return Action.ACCEPT, _parsed(self.content)
+            return Action.ACCEPT, parsed(self.content, "--content")
         if self.text is None:
             raise Invalid(f"say the answer: {how_to_answer(waiting)}")
         return Action.ACCEPT, self.text
@@ -87,8 +87,9 @@ def _printed_option(waiting: Input, choice: int) -> Any:
     return {"decision": "approved", "scope": request.scopes[choice]}
 
 
-def _parsed(content: str) -> Any:
+def parsed(text: str, flag: str) -> Any:
+    """What a flag says in JSON. Raises Invalid."""
     try:
-        return jsonlib.loads(content)
+        return json.loads(text)
     except ValueError as error:
-        raise Invalid(f"--content is no JSON: {error}") from error
+        raise Invalid(f"{flag} is no JSON: {error}") from error

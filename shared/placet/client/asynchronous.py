@@ -11,6 +11,7 @@ from placet.client.hearing import OnInput, heard
 from placet.client.inputs import Input
 from placet.client.transport import Transport
 from placet.domain.grant import GivenGrant
+from placet.domain.heritage import UnattendedApproval
 from placet.domain.resolution import Input as InputValue
 from placet.domain.run import Message, Problem, RunStatus
 from placet.domain.run import Run as RunValue
@@ -81,9 +82,21 @@ class Agent:
     name: str
     _client: "AsyncClient"
 
-    async def start(self, text: str, *, user: str | None = None, key: str | None = None) -> Run:
-        """Start a run and return at once. The same `key` is the same run."""
+    async def start(
+        self,
+        text: str,
+        *,
+        user: str | None = None,
+        key: str | None = None,
+        unattended: UnattendedApproval | None = None,
+    ) -> Run:
+        """Start a run and return at once. The same `key` is the same run.
+
+        `unattended` says that nobody is there, for it and all runs below it: what would ask is denied,
+        asks all the same, or runs; `allow` needs the operator's word and the scope `runs:unattended`.
+        """
         body: dict[str, Any] = {"input": text} | ({"user": user} if user else {})
+        body |= {"unattended": unattended} if unattended else {}
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"/v1/agents/{self.name}/runs"
         return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
@@ -96,6 +109,7 @@ class Agent:
         key: str | None = None,
         on_input: OnInput | None = None,
         from_: str | None = None,
+        unattended: UnattendedApproval | None = None,
     ) -> Run:
         """Start a run and wait until it needs somebody, or has ended.
 
@@ -106,8 +120,9 @@ class Agent:
             on_input: hears each input as it is asked. What it returns answers the input, with
                 `from_` where the credential answers for others; None leaves it for later.
             from_: who answers through `on_input`.
+            unattended: as `start` takes it.
         """
-        run = await (await self.start(text, user=user, key=key)).wait()
+        run = await (await self.start(text, user=user, key=key, unattended=unattended)).wait()
         return run if on_input is None else await heard(run, on_input, from_)
 
     async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:

@@ -123,4 +123,5 @@ class Input:
 
     async def resumed(self) -> "Run":
         """The run once it has taken up this settled input, and stands still again."""
-        return await self._client.runs.wait(self.value.request.run_id, settled=self.id)
+        request = self.value.request  # of a run below another, the root is who the caller follows
+        return await self._client.runs.wait(request.root_run_id or request.run_id, settled=self.id)

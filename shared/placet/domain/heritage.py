@@ -1,6 +1,9 @@
 """What a run has from the runs above it, and from whoever started it."""
 
+import operator
 from typing import Literal
+
+from pydantic import Field
 
 from placet.domain.base import JsonObject, Value
 from placet.domain.label import Label
@@ -16,6 +19,8 @@ class Bound(Value):
     denies: tuple[str, ...] = ()
     always_ask: tuple[str, ...] = ()
     threshold: ToolRisk = ToolRisk.HIGH
+    taint: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether outbound calls are held back that would carry data above their clearance."""
 
 
 class Heritage(Value):

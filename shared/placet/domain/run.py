@@ -62,6 +62,14 @@ class PassedPoint(Value):
     how: Literal["auto_approved", "proceeded_unanswered", "exhausted"]
 
 
+class ChildRun(Value):
+    """A run below another that has not ended."""
+
+    run_id: str
+    agent: str
+    """The definition's name."""
+
+
 class Run(Value):
     """A run as REST shows it."""
 
@@ -87,6 +95,8 @@ class Run(Value):
     unattended: str | None = None
     """What becomes of calls that would ask while nobody is there; None while somebody is."""
     parent_run_id: str | None = None
+    children: tuple[ChildRun, ...] = ()
+    """The runs that it waits for."""
     path: tuple[str, ...] = ()
     """Agent names from the root run to this one."""
     stage: str = "main"

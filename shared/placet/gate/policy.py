@@ -132,7 +132,7 @@ class Policy:
 
     @property
     def bound(self) -> Bound:
-        """What holds for every run below: denies, rules that ask each time, and the threshold."""
+        """What holds for every run below: denies, what asks each time, the threshold, the taint gate."""
         own = (self.operator, self.agent, self.stage)
         negated = self.allowed.negated if self.allowed is not None else frozenset()
         return Bound(
@@ -141,6 +141,7 @@ class Policy:
             ),
             always_ask=tuple(sorted(negated.union(*(each.always_ask for each in own)))),
             threshold=self.threshold,
+            taint=self.taint,
         )
 
     def speaks_of(self, tool: str) -> bool:

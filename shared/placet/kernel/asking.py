@@ -134,13 +134,8 @@ def change(
             "the call as it is, or with other arguments, or end the run. What was approved before does "
             "not count any more."
         ),
-        **asker.fields(call, f"changed:{difference_id(difference)}", now),
+        **asker.fields(call, f"changed:{call.changes}", now),
     ).with_digest()
-
-
-def difference_id(difference: str) -> str:
-    """A short name for one difference, so that each asks once."""
-    return derived_id("diff", difference)[5:21]
 
 
 def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) -> InteractionRequest:

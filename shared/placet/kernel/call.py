@@ -73,6 +73,8 @@ class CallState:
     """What the person approved and what it is now, where that differs."""
     approvals: int = 0
     """How often a person was asked about it."""
+    changes: int = 0
+    """How often a person was shown what of its tool had changed."""
     proposed: ToolCall | None = None
     """What the model wanted, where a person changed the arguments."""
     attempt: int = 0
@@ -116,7 +118,12 @@ class CallState:
         if entry.args is not None:
             self.proposed = self.proposed or self.call
             self.call = self.call.model_copy(update={"args": entry.args})
-        self.schema_digest, self.verdict, self.approval = entry.now, None, None
+        self.schema_digest, self.facts = entry.now, None
+        self.verdict, self.approval = None, None
+
+    def outlived(self, schema_digest: str) -> bool:
+        """Whether it was judged for a tool that has another schema or description by now."""
+        return bool(self.schema_digest) and self.schema_digest != schema_digest
 
     @property
     def questions(self) -> tuple[Ask, ...]:

@@ -90,7 +90,7 @@ def _ended_at(ended: PointSettled) -> Next:
 
 def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str]) -> Next:
     pending = [call for call in state.calls.values() if call.result is None]
-    unjudged = tuple(call for call in pending if call.verdict is None)
+    unjudged = tuple(call for call in pending if _to_judge(call, tools.get(call.call.tool)))
     if unjudged:
         return _remembered(state, unjudged) or Judge(unjudged)
     moves: dict[str, list[CallState]] = {
@@ -112,6 +112,13 @@ def _calls(state: State, tools: Mapping[str, ToolFacts], running: Collection[str
     if close or any(moves.values()):
         return Act(close=tuple(close), **{word: tuple(calls) for word, calls in moves.items()})
     return Wait()
+
+
+def _to_judge(call: CallState, tool: ToolFacts | None) -> bool:
+    """Whether a verdict is due. A tool that has changed since the last one is put to a person first."""
+    if call.verdict is not None or call.waits:
+        return False
+    return tool is None or not call.outlived(tool.schema_digest)
 
 
 def _remembered(state: State, calls: Sequence[CallState]) -> Act | Fail | None:

@@ -27,13 +27,17 @@ def move_of(call: CallState, tool: ToolFacts | None, unattended: bool) -> Move:
         return Fail("input_expired", what)
     if call.children:
         return delegated(call)
+    if call.verdict is None and tool is not None:
+        return _changed(call, tool, unattended)  # else it would be judged for the tool as it is now
     if call.review and not _reruns(call.review):
         told = _reviewed(call, call.review.outcome)
         label = tool.label if tool else Label.PRIVATE
         return told.model_copy(update={"label": label}) if isinstance(told, CallResult) else told
+    if tool is None and call.approval and _withdrawn(call.approval):
+        return _gone(call, CallOutcome.WITHDRAWN)
     move = _permitted(call)
     if move is None or move == "ask":
-        move = _possible(call, tool) or move or _begins(tool)
+        move = _possible(call, tool, unattended) or move or _begins(tool)
     return _reviewed(call, None) if move == "review" and unattended else move
 
 
@@ -63,41 +67,54 @@ def _permitted(call: CallState) -> Move | None:
     return not_answered(call, closed) if closed else None
 
 
-def _possible(call: CallState, tool: ToolFacts | None) -> Move | None:
+def _possible(call: CallState, tool: ToolFacts | None, unattended: bool) -> Move | None:
     """What keeps a call from being started, as far as the call and its tool go; None: nothing."""
     changed = tool is None or tool.schema_digest != call.schema_digest
     asks = changed or tool is None or tool.retry == "ask"
     if call.in_doubt and not _reviewed_since(call) and asks:
         return "review"
     if tool is None:
-        why = f"{call.call.tool} does not exist any more; it was not run."
-    elif tool.denied_by:
+        return _gone(call, CallOutcome.REFUSED)
+    if tool.denied_by:
         why = (
             f"policy_changed: the {tool.denied_by} denies {call.call.tool} by now; it was not run."
         )
     elif not _consented(call):
         why = "args_drift: these are not the arguments that a person approved; it was not run."
     elif changed:
-        return _changed(call, tool)
+        return _changed(call, tool, unattended)
     else:
         return None
     return closed_as(call, CallOutcome.REFUSED, why)
 
 
-def _changed(call: CallState, tool: ToolFacts) -> Move:
+def _gone(call: CallState, outcome: CallOutcome) -> CallResult:
+    what = f"tool_gone: {call.call.tool} does not exist any more; it was not run."
+    return closed_as(call, outcome, what)
+
+
+def _changed(call: CallState, tool: ToolFacts, unattended: bool) -> Move:
     """The tool was deployed with another schema: a person sees the difference, once for each."""
-    if call.change is None or call.change.changed_to != tool.schema_digest:
+    asked = call.change
+    shown = asked is not None and asked.changed_to == tool.schema_digest
+    if not shown and not unattended:
         return "changed"
-    how = "a person ended the run" if answered(call.change.outcome) else "nobody accepted the call"
+    how = "nobody is there to accept the call"
+    if shown and asked is not None:
+        ended = answered(asked.outcome)
+        how = "a person ended the run" if ended else "nobody accepted the call"
     what = f"{call.call.tool} has changed since the model wanted it, and {how}"
     return Fail("definition_changed", what)
 
 
 def _covered(call: CallState) -> bool:
     """Whether the question was taken back because a grant covers the call, before anybody said no."""
-    outcome = call.approval.outcome if call.approval else None
     allowed = call.verdict is not None and call.verdict.decision is Decision.ALLOW
-    return allowed and outcome is not None and outcome.state is InputState.WITHDRAWN
+    return allowed and call.approval is not None and _withdrawn(call.approval)
+
+
+def _withdrawn(ask: Ask) -> bool:
+    return ask.outcome is not None and ask.outcome.state is InputState.WITHDRAWN
 
 
 def _unasked(call: CallState) -> bool:

@@ -186,7 +186,7 @@ class State:
             return
         call = self.calls[entry.call_id]
         if entry.changed_to:
-            call.change = ask
+            call.change, call.changes = ask, call.changes + 1
         elif entry.kind is Kind.REVIEW:
             call.review = ask
         elif entry.ask is not None:
@@ -224,8 +224,9 @@ class State:
     def _judge(self, entry: AnswerJudged | ResourceDrifted | ToolChanged) -> None:
         if isinstance(entry, ToolChanged):
             call = self.calls[entry.call_id]
-            self.grants = [grant for grant in self.grants if grant.tool != call.call.tool]
-            self.trusted.pop(same_tool(call.call.tool), None)
+            tool = same_tool(call.call.tool)
+            self.grants = [grant for grant in self.grants if same_tool(grant.tool) != tool]
+            self.trusted.pop(tool, None)
             call.accepted(entry)
             return
         if isinstance(entry, ResourceDrifted):

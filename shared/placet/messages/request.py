@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from placet.domain.answer import Action
 from placet.domain.base import DEFAULT_NAMESPACE, Value, WireId
 
@@ -25,3 +27,7 @@ class Close(Value):
     namespace: WireId = DEFAULT_NAMESPACE
     reason: Literal["superseded", "withdrawn", "cancelled"]
     digest: str = ""
+    because: Literal["tool_gone", "point_gone", "covered"] | None = Field(
+        default=None, exclude_if=lambda word: word is None
+    )
+    """Why it is withdrawn: what asked does not exist any more, or a grant covers the call."""

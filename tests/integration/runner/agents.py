@@ -1,5 +1,6 @@
 """Agents of the tests: scripted, with tools that keep a ledger of what they did."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +62,6 @@ def agent(ledger: Ledger, *replies: ModelReply, name: str = "ops", **parts: Any)
     return Agent(name, instructions="test", model=model, tools=tools(ledger), **parts)
 
 
-def once(*wanted: tuple[str, dict[str, object]]) -> tuple[ModelReply, ModelReply]:
+def once(*wanted: tuple[str, Mapping[str, object]]) -> tuple[ModelReply, ModelReply]:
     """One turn of calls, then the end."""
     return calls(*wanted), says("done")

@@ -2,11 +2,13 @@
 
 import pytest
 
+from placet.domain.heritage import Birth, ChildEnd
 from placet.domain.interaction import InputState
 from placet.domain.run import RunStatus
-from placet.ids import new_id
+from placet.ids import derived_id, new_id
 from placet.kernel.journal import RunCancelled, RunCompleted, ToolStarted
-from placet_runner.ports import Image, Step
+from placet_runner.ports import Document, Image, Step
+from placet_runner.rules.families import child_entry
 from tests.integration.runner.book import ENTRY, NOW, Book, answer, asking, closes, message, must
 from tests.support.eventually import eventually
 
@@ -438,3 +440,75 @@ async def test_r8_wakes_a_run_whose_question_was_taken_back(book: Book) -> None:
     parked = await book.parked(asks=2)
     withdrawn = answer(parked, state=InputState.WITHDRAWN)
     assert must(await book.runs.record_answer(parked.id, withdrawn)).wake
+
+
+# R8 and R19 for a child run
+
+
+async def test_r8_records_a_child_s_end_and_wakes_its_parent_once_nothing_is_open(
+    book: Book,
+) -> None:
+    held = await book.held()
+    asked = asking(held)
+    step = Step(entries=asked.entries, asks=[*asked.asks, child(held)], outbox=asked.outbox)
+    parked = must(await book.runs.ask_and_park(held, step))
+    ended = must(await book.runs.record_child(parked.id, child_end(held)))
+    assert ended.settled[0]["resolution"]["text"] == "done"
+    assert (ended.wake, [e["key"] for e in ended.document["outbox"]].count("wake")) == (False, 0)
+    settled = must(await book.runs.record_answer(parked.id, answer(parked)))
+    assert (settled.wake, settled.open) == (True, [])
+    other = await book.held()
+    parked = must(await book.runs.ask_and_park(other, Step(entries=[ENTRY], asks=[child(other)])))
+    ended = must(await book.runs.record_child(parked.id, child_end(other)))
+    assert ended.wake
+    assert "wake" in [entry["key"] for entry in ended.document["outbox"]]
+
+
+async def test_r8_records_a_child_s_end_once_for_a_live_parent_that_waits_for_it(
+    book: Book,
+) -> None:
+    held = await book.held()
+    assert await book.runs.record_child(held.id, child_end(held)) is None
+    parked = must(await book.runs.ask_and_park(held, Step(entries=[ENTRY], asks=[child(held)])))
+    must(await book.runs.record_child(parked.id, child_end(held)))
+    again = child_end(held).model_copy(update={"status": RunStatus.FAILED})
+    assert await book.runs.record_child(parked.id, again) is None
+    assert (await book.now(parked)).settled[0]["resolution"]["status"] == "completed"
+
+
+async def test_r8_sets_wake_for_a_holder_when_a_child_ends_meanwhile(book: Book) -> None:
+    held = await book.held()
+    must(await book.runs.ask_and_go_on(held, Step(entries=[ENTRY], asks=[child(held)])))
+    ended = must(await book.runs.record_child(held.id, child_end(held)))
+    assert (ended.wake, ended.lease_op) == (True, held.lease_op)
+
+
+async def test_r19_notes_a_child_s_end_for_an_ended_parent_and_r8_does_not(book: Book) -> None:
+    held = await book.held()
+    parked = must(await book.runs.ask_and_park(held, Step(entries=[ENTRY], asks=[child(held)])))
+    assert await book.runs.note_closed(parked.id, child_end(held)) is None
+    aborted = must(await book.runs.abort(parked.id, RunCancelled(), []))
+    assert aborted.open[0]["closing"] == "cancelled"
+    assert await book.runs.record_child(parked.id, child_end(held)) is None
+    noted = must(await book.runs.note_closed(parked.id, child_end(held)))
+    assert (noted.open, noted.document["due"], noted.status) == ([], None, "cancelled")
+    assert await book.runs.note_closed(parked.id, child_end(held)) is None
+
+
+async def test_asking_a_child_again_stirs_its_parent_where_a_message_waits(book: Book) -> None:
+    held = await book.held()
+    parked = must(await book.runs.ask_and_park(held, Step(entries=[ENTRY], asks=[child(held)])))
+    await book.runs.asked_again(parked.id, [child_end(held).run_id])
+    assert not (await book.now(parked)).wake
+    await book.runs.asked_again(parked.id, [child_end(held).run_id], stir=True)
+    must(await book.runs.claim(parked.id, "here", "op_2"))
+
+
+def child_end(parent: Image) -> ChildEnd:
+    child_id = derived_id("run", parent.id, "child")
+    return ChildEnd(run_id=child_id, status=RunStatus.COMPLETED, text="done")
+
+
+def child(parent: Image) -> Document:
+    birth = Birth(agent="leaf", agent_id="agt_x", messages=(message(),), parent_run_id=parent.id)
+    return child_entry(child_end(parent).run_id, birth)
