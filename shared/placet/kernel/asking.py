@@ -165,7 +165,8 @@ def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) ->
 
 def presented(request: Request, present: Present, state: State) -> list[Entry]:
     """The journal's entries for a point that asks: its region holds the text that it is about."""
-    shown = [] if present.editing else pinned(state.stage, present.point, state.taint)
+    at = state.stage
+    shown = [] if present.editing else pinned(present.point, at.text, state.taint, edited=at.edited)
     asked = InputOpened(
         input_id=request.id,
         point=present.point.name,

@@ -1,0 +1,52 @@
+"""A scripted model that keeps what it was shown, and agents with points for the tests of stages."""
+
+from typing import Any
+
+from placet import Agent, InteractionPoint, ScriptedModel, Stage
+from placet.agents.models import Conversation
+from placet.agents.scripted import steps
+from placet.kernel.turns import ModelReply
+
+OPTIONS: dict[str, Any] = {
+    "options": ["Approve", "Revise", "Edit", "Abort"],
+    "abort_options": ["Abort"],
+    "edit_options": ["Edit"],
+    "directives": {"Revise": "Ask what to change."},
+}
+"""A point of every list."""
+
+
+class Watched(ScriptedModel):
+    """Gives its replies in order, and keeps each conversation that it answered."""
+
+    def __init__(self, *replies: ModelReply, name: str = "watched") -> None:
+        script = steps(*replies)
+        self.seen: list[Conversation] = []
+
+        def watching(conversation: Conversation) -> ModelReply:
+            self.seen.append(conversation)
+            return script(conversation)
+
+        super().__init__(watching, name=name)
+
+    @property
+    def said(self) -> list[str]:
+        """What people said in the last conversation."""
+        return [turn.text for turn in self.seen[-1].turns if turn.role == "user"]
+
+
+def point(name: str = "sign_off", **given: Any) -> InteractionPoint:
+    """A point with every list, unless it is told what it has."""
+    own = given if "style" in given or "options" in given else {**OPTIONS, **given}
+    return InteractionPoint(name=name, prompt=f"{name}?", **own)
+
+
+def staged(model: Any, *points: InteractionPoint, after: bool = True, **parts: Any) -> Agent:
+    """An agent with the stage `plan`, which has these points, and `build` after it."""
+    plan = Stage(
+        name="plan",
+        mode="interactive_points" if points else "autonomous",
+        interaction_points=points,
+    )
+    stages = [plan, Stage(name="build")] if after else [plan]
+    return Agent("coder", model=model, **{"stages": stages, **parts})
