@@ -247,6 +247,7 @@ def _born(
             approvers=agent.human_input.approvers,
             user_message=message.text,
             expires_in=agent.patience,
+            on_expiry=agent.human_input.on_expiry,
             accepts=agent.accepts,
             trusts=agent.policy.trusts,
             editable=agent.editable_schemas,

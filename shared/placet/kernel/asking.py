@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
 from placet.domain.interaction import (
@@ -45,6 +45,8 @@ class Asker:
     approvers: tuple[str, ...] = ()
     user_message: str = ""
     expires_in: timedelta | None = None
+    on_expiry: Literal["deny", "stop"] = "deny"
+    """What follows where nobody answers anything but a review, unless a tool declared an answer."""
     accepts: Accepts = "decision"
     """What an approval may be answered with."""
     trusts: bool = False
@@ -96,6 +98,7 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         grants=offered.keys,
         exact=offered.exact,
         accepts=asker.accepts,
+        on_expiry=asker.on_expiry,
         args_schema=asker.editable.get(call.call.tool),
         trust=asker.trusts and offered.trustable,
         message=f"{question(call.call)}{_drift(call)}"[:4000],
@@ -150,7 +153,7 @@ def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) ->
     fields = asker.common(
         ("point", staging.name, point.name, str(number)), now, point=point.name, round=rounds
     )
-    fields["message"] = point.prompt
+    fields |= {"message": point.prompt, "on_expiry": asker.on_expiry}
     if present.editing:
         return EditTextRequest(text=staging.text, **fields).with_digest()
     fields["body"] = staging.text or None
@@ -174,6 +177,7 @@ def presented(request: Request, present: Present, state: State) -> list[Entry]:
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
         digest=request.digest,
         message=request.message,
+        stops=request.on_expiry == "stop",
     )
     return [*shown, asked]
 
@@ -181,6 +185,8 @@ def presented(request: Request, present: Present, state: State) -> list[Entry]:
 def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     """A tool's own question, drafted by its context, as a request of this run."""
     fields = asker.fields(call, f"ask:{len(call.asks)}", now)
+    if draft.on_expiry == "deny":
+        fields["on_expiry"] = asker.on_expiry
     return draft.model_copy(update=fields).with_digest()
 
 
@@ -190,7 +196,6 @@ def opened(
     fingerprint: str | None = None,
     *,
     changed_to: str = "",
-    stops: bool = False,
 ) -> InputOpened:
     """The journal's entry for a question that is put in the same write."""
     number: int | None = len(call.asks)
@@ -200,7 +205,7 @@ def opened(
         number = call.attempt
     return InputOpened(
         changed_to=changed_to,
-        stops=stops,
+        stops=request.on_expiry == "stop",
         input_id=request.id,
         call_id=call.call.id,
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one

@@ -54,6 +54,8 @@ class State:
     """Messages that came while calls were open: they follow the results."""
     heard: int = 0
     """Messages so far; the first one is the run's input, and its sender the initiator."""
+    wanted: str = ""
+    """The last message."""
     initiator: str | None = None
     speaker: str | None = None
     """Who the run works for now: whoever sent the last message, or else the initiator."""
@@ -136,7 +138,7 @@ class State:
         elif entry.sender != self.speaker:
             self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
             self.speaker = entry.sender or self.initiator
-        self.heard += 1
+        self.heard, self.wanted = self.heard + 1, entry.text
         self.stage.spoken()
         turn = UserTurn(text=entry.text, sender=entry.sender)
         (self.unread if self.calls else self.turns).append(turn)
