@@ -24,8 +24,8 @@ async def patiently(do: Callable[[], Awaitable[T]], *, also: type[PlacetError] =
                 await asyncio.sleep(0.1)
 
 
-async def started(client: AsyncClient, text: str, key: str) -> Run:
-    return await patiently(lambda: client.agent("worker").start(text, user="alice", key=key))
+async def started(client: AsyncClient, text: str, key: str, agent: str = "worker") -> Run:
+    return await patiently(lambda: client.agent(agent).start(text, user="alice", key=key))
 
 
 async def answered(each: Input) -> None:

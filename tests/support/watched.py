@@ -1,10 +1,13 @@
 """A scripted model that keeps what it was shown, and agents with points for the tests of stages."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from placet import Agent, InteractionPoint, ScriptedModel, Stage
+from placet.agents.definitions import read_definition
 from placet.agents.models import Conversation
-from placet.agents.scripted import steps
+from placet.agents.scripted import calls, says, steps
 from placet.kernel.turns import ModelReply
 
 OPTIONS: dict[str, Any] = {
@@ -50,3 +53,22 @@ def staged(model: Any, *points: InteractionPoint, after: bool = True, **parts: A
     )
     stages = [plan, Stage(name="build")] if after else [plan]
     return Agent("coder", model=model, **{"stages": stages, **parts})
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "coder.toml"
+EXAMPLE_SCRIPT = (
+    calls(("list_dir", {"path": "."})),
+    calls(("ask_user_text", {"question": "Which module?"})),
+    says("plan 1"),
+    says("plan 2"),
+    calls(("write_file", {"path": "new.txt", "content": "x"})),
+    says("built"),
+    calls(("bash", {"command": "ls"}), ("read_file", {"path": "new.txt"})),
+    says("reported"),
+)
+"""What the model of the example says, where its plan is revised once."""
+
+
+def example(folder: Path, model: Any) -> Agent:
+    """The agent of examples/coder.toml, with this model, working in this folder."""
+    return replace(read_definition(EXAMPLE), model=model, folder=folder)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, overload
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
+from placet.agents.drafts import declared, drafted
 from placet.agents.model_forms import form_of, instance_of
 from placet.domain.answer import sealed_at
-from placet.domain.expiry import check_on_expiry
 from placet.domain.form import sealed_names
 from placet.domain.interaction import (
     ConfirmRequest,
@@ -155,7 +155,7 @@ class Context:
                 body=body,
                 required=required,
                 requested_at=_EPOCH,
-                **_declared(default),
+                **declared(default),
             )
         )
         return content if isinstance(content, str) else None
@@ -169,7 +169,7 @@ class Context:
                 message=message,
                 options=tuple(options),
                 requested_at=_EPOCH,
-                **_declared(default),
+                **declared(default),
             ),
             "a choice takes 2 or more different options",
         )
@@ -191,7 +191,7 @@ class Context:
                 message=message,
                 questions=tuple(questions),
                 requested_at=_EPOCH,
-                **_declared(default),
+                **declared(default),
             ),
             "it takes 1 to 4 different questions",
         )
@@ -226,7 +226,7 @@ class Context:
             form=form,
             seal_key=key,
             requested_at=_EPOCH,
-            **_declared(default),
+            **declared(default),
         )
 
     def _opened(self, form: Mapping[str, Any], content: dict[str, Any]) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class Context:
                 "nobody can be asked here: this tool was called directly. Asks wait for a person in "
                 "a run; let an agent call the tool, with Agent.run or on a runner"
             )
-        draft = _drafted(make, hint)
+        draft = drafted(make, hint)
         number = self._asked
         self._asked += 1
         if number >= MAX_ASKS:
@@ -278,25 +278,3 @@ class Context:
         if outcome is None or outcome.state not in (InputState.ANSWERED, InputState.EXPIRED):
             return None
         return outcome.content  # of what expired: the answer that was declared for that, if any
-
-
-def _drafted(make: Callable[[], InteractionRequest], hint: str) -> InteractionRequest:
-    """The question, or in a ToolError why it is none."""
-    try:
-        draft = make()
-        check_on_expiry(draft)
-    except Invalid as error:
-        listed = "; ".join(f"{each.pointer}: {each.detail}" for each in error.errors[:10])
-        raise ToolError(f"it can't be asked: {listed or error}") from error
-    except ValidationError as error:
-        listed = "; ".join(
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
-            for each in error.errors(include_input=False, include_url=False)[:10]
-        )
-        raise ToolError(f"it can't be asked: {f'{hint}: ' if hint else ''}{listed}") from error
-    return draft
-
-
-def _declared(default: Any) -> dict[str, Any]:
-    """The fields of a question that has an answer for when nobody gives one."""
-    return {} if default is None else {"on_expiry": "default", "default": default}

@@ -1,5 +1,6 @@
 """Interaction points as a run in this process meets them: what each answer does to it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from placet.domain.interaction import InteractionRequest
 from placet.kernel.journal import Entry
 from placet.kernel.staging import CHANGED
 from tests.support.desk import Desk
-from tests.support.watched import Watched, point, staged
+from tests.support.watched import EXAMPLE_SCRIPT, Watched, example, point, staged
 
 pytestmark = pytest.mark.unit
 
@@ -342,3 +343,17 @@ async def test_a_point_shows_who_asks_in_which_stage_and_what_the_user_wanted() 
     )
     assert request.context["user_message"] == "make a plan"
     assert (request.audience.initiator, request.audience.approvers) == ("alice", ("bob",))
+
+
+async def test_the_example_runs_from_the_plan_to_the_report(tmp_path: Path) -> None:
+    model = Watched(*EXAMPLE_SCRIPT)
+    run, desk = await went(
+        example(tmp_path, model),
+        *("auth", "Revise", "Edit", "the person's plan", "approve"),
+        approval_handler=lambda request: request.call.tool == "write_file",
+    )
+    assert (run.status, run.text, stages_of(run)) == ("completed", "reported", ["build", "report"])
+    assert [r.kind for r in desk.asked][:2] == ["free_text", "multiple_choice"]
+    assert (tmp_path / "new.txt").read_text() == "x"
+    assert "# plan (as the user edited it)\n\nthe person's plan" in model.seen[-1].instructions
+    assert [t.name for t in model.seen[-1].tools] == ["read_file"]
