@@ -8,19 +8,22 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from benchmarks import embedded, gating, idle, latency, takeover, throughput
+from benchmarks import embedded, gating, growth, history, idle, latency, takeover, throughput
 from benchmarks.figures import Report, note
 from benchmarks.servers import Servers, servers
 from benchmarks.session import Options, Session, installation
 
 THROUGHPUT = ("cycles_per_s", "limit_per_s")
 LATENCY = ("decision_to_resume_ms", "answer_ms")
+GROWTH = ("resume_growth",)
+HISTORY = ("history_growth",)
 IDLE = ("idle_bytes_per_run",)
+ON_SERVICES = (*THROUGHPUT, *LATENCY, *GROWTH, *HISTORY, *IDLE)
 PURE = ("gate_us",)
 """What needs no server."""
-SERVED = (*THROUGHPUT, *LATENCY, *IDLE, "embedded_cycles_per_s", "dev_start_s", "takeover_s")
+SERVED = (*ON_SERVICES, "embedded_cycles_per_s", "dev_start_s", "takeover_s")
 NAMES = (*PURE, *SERVED)
-LIMITS = {"quick": 240.0, "default": 900.0, "full": 3600.0}
+LIMITS = {"quick": 360.0, "default": 1500.0, "full": 5400.0}
 """Seconds after which the rest is left out."""
 
 
@@ -28,8 +31,10 @@ def parsed(words: Sequence[str] | None = None) -> tuple[Options, Path | None, fl
     """What the command line asks for: the options, the file, the limit in seconds."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=NAMES, default=[], help="these figures alone")
-    parser.add_argument("--quick", action="store_true", help="within 4 minutes, noisier")
-    parser.add_argument("--full", action="store_true", help="100,000 suspended runs")
+    parser.add_argument("--quick", action="store_true", help="within 6 minutes, noisier")
+    parser.add_argument(
+        "--full", action="store_true", help="100,000 suspended runs, 1,000,000 filled in"
+    )
     parser.add_argument("--seconds", type=float, help="how long each figure is measured")
     parser.add_argument("--in-flight", type=int, default=64, help="runs at once")
     parser.add_argument("--out", type=Path, help="a file that gets the lines, too")
@@ -45,6 +50,7 @@ def parsed(words: Sequence[str] | None = None) -> tuple[Options, Path | None, fl
         seconds=given.seconds or (9.0 if given.quick else 36.0),
         in_flight=given.in_flight,
         rounds=2 if given.quick else 3,
+        crowd=1_000_000 if given.full else 20_000 if given.quick else 100_000,
         runs=100_000 if given.full else 2_000 if given.quick else 20_000,
         repeats=3 if given.quick else 5,
         learn=given.learn,
@@ -60,6 +66,7 @@ async def measure_all(session: Session) -> None:
     steps: list[tuple[tuple[str, ...], Callable[[], Awaitable[None]]]] = [
         (("dev_start_s",), lambda: embedded.measure_start(session)),
         ((*THROUGHPUT, *LATENCY, *IDLE), lambda: _services(session)),
+        ((*GROWTH, *HISTORY), lambda: _growth(session)),
         (("embedded_cycles_per_s",), lambda: embedded.measure_cycles(session)),
         (("takeover_s",), lambda: takeover.measure(session)),
     ]
@@ -69,7 +76,7 @@ async def measure_all(session: Session) -> None:
 
 
 async def _services(session: Session) -> None:
-    """Everything on the three services, in one installation."""
+    """Speed, latency and memory on the three services, in one installation."""
     options = session.options
     async with installation(session.servers) as (placet, target):
         if options.wants(*THROUGHPUT):
@@ -81,6 +88,18 @@ async def _services(session: Session) -> None:
             await _tried(session, LATENCY, lambda: latency.measure(session, target))
         if options.wants(*IDLE):
             await _tried(session, IDLE, lambda: idle.measure(session, target))
+
+
+async def _growth(session: Session) -> None:
+    """On services of their own: a long journal leaves free memory that would hide what runs keep."""
+    options = session.options
+    async with installation(session.servers) as (placet, target):
+        if options.wants(*GROWTH):
+            if not session.top:
+                await throughput.top_rate(session, target)
+            await _tried(session, GROWTH, lambda: growth.measure(session, target, placet.prefix))
+        if options.wants(*HISTORY):
+            await _tried(session, HISTORY, lambda: history.measure(session, target, placet.prefix))
 
 
 async def _tried(

@@ -39,6 +39,12 @@ async def copy_database(ctx: Context, name: str) -> str:
     return f"database {name} copied"
 
 
+@tool
+async def look(name: str) -> str:
+    """Look at a database."""
+    return f"database {name} is there"
+
+
 def script(conversation: Conversation) -> ModelReply:
     """One call, then the end."""
     last = conversation.turns[-1]
@@ -48,10 +54,31 @@ def script(conversation: Conversation) -> ModelReply:
     return calls((wanted, {"name": "staging"}))
 
 
+def long_script(conversation: Conversation) -> ModelReply:
+    """As many looks as the first message's first number says, then calls that need a person."""
+    first = conversation.turns[0]
+    looks, asks = map(int, first.text.split()) if first.role == "user" else (0, 0)
+    answered = (len(conversation.turns) - 1) // 2
+    if answered < looks:
+        return calls(("look", {"name": "staging"}))
+    return (
+        calls(("drop_database", {"name": "staging"})) if answered < looks + asks else says("done")
+    )
+
+
 bench = Agent(
     "bench",
     instructions="You look after databases.",
     model=ScriptedModel(script, name="bench"),
     tools=[drop_database, copy_database],
     approval_required_risk=ToolRisk.HIGH,
+)
+
+long = Agent(
+    "long",
+    instructions="You look after databases, for a long time.",
+    model=ScriptedModel(long_script, name="long"),
+    tools=[look, drop_database],
+    approval_required_risk=ToolRisk.HIGH,
+    max_steps=10_000,
 )

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from benchmarks.profiling import profiled
 from benchmarks.servers import Servers
 
-_PROFILE_BYTES = 64 * 1024 * 1024
 _WRITES = {"insert", "update", "remove"}
 ASSUMED = {"publishes": 8.0, "consumes": 9.0}
 """Where RabbitMQ can't be asked: 2 commands and 6 events, one of which has two readers."""
@@ -22,17 +22,10 @@ async def budget(servers: Servers, prefix: str, work: Callable[[], Awaitable[int
     """
     with servers.client() as client:
         databases = [client[n] for n in client.list_database_names() if n.startswith(prefix)]
-        for database in databases:
-            database.create_collection("system.profile", capped=True, size=_PROFILE_BYTES)
-            database.command("profile", 2)
         before = servers.bus_counts()
-        cycles = await work()
+        cycles, operations = await profiled(databases, work)
         after = servers.bus_counts()
-        seen: Counter[str] = Counter()
-        for database in databases:
-            database.command("profile", 0)
-            seen.update(map(_kind, database["system.profile"].find()))
-            database.drop_collection("system.profile")
+    seen = Counter(map(_kind, operations))
     return _summed(seen, before, after, max(cycles, 1))
 
 

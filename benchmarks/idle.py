@@ -17,15 +17,19 @@ SETTLED_BYTES = 256 * 1024
 """Memory stands still when all services together change less than this in `SETTLING` seconds."""
 SETTLING = 3.0
 SETTLE_WITHIN = 30.0
+ASKED_AGAIN = 65.0
+"""Seconds until the runs have been asked about again: what a sweep takes once is no run's share."""
 NOISE_BYTES = 3 * 1024 * 1024
 """What the allocators of three processes may keep, however many runs are suspended."""
 
 
 async def measure(session: Session, target: Target) -> None:
-    """Suspend a tenth of the runs to warm up, look, suspend the rest, look again."""
+    """Suspend a tenth of the runs to warm up, let a sweep come by, look, suspend the rest, look again."""
     wanted = session.options.runs
     warm, patience = max(500, wanted // 10), max(60.0, wanted / SLOWEST)
     await session.drive(target, "park", seconds=patience / 4, count=warm)
+    note(f"waiting {ASKED_AGAIN:.0f} s for the sweep that asks again")
+    await asyncio.sleep(ASKED_AGAIN)
     before = await _settled(target)
     result = await session.drive(target, "park", seconds=patience, count=wanted)
     after = await _settled(target)

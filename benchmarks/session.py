@@ -31,6 +31,8 @@ class Options:
     """Placet, the bare program and the peer take turns this often, so that noise meets all of them."""
     runs: int
     """Suspended runs for `idle_bytes_per_run`."""
+    crowd: int
+    """Suspended runs for `resume_growth`."""
     repeats: int
     """Starts for `dev_start_s`; half as many kills for `takeover_s`."""
     learn: str

@@ -1,4 +1,4 @@
-"""The three ways to drive: as fast as it goes, at a given rate, and only up to the question."""
+"""The ways to drive: as fast as it goes, at a given rate, only up to the question, again and again."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,8 @@ import os
 import time
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from benchmarks.driver.person import Cycle, Person, effects, verdict
 from benchmarks.figures import per_window
@@ -98,7 +100,32 @@ async def parked(person: Person, job: Job) -> Job:
     return {"parked": number, "seconds": time.monotonic() - begin}
 
 
-LOOPS = {"closed": closed, "open": opened, "park": parked}
+async def grown(person: Person, job: Job) -> Job:
+    """Start `count` runs of the long agent with `input`, at once: the open question of each."""
+    start = orjson.dumps({"input": job["input"], "user": "alice"})
+    async with asyncio.timeout(job["seconds"]):
+        parked = await asyncio.gather(*(person.park("long", start) for _ in range(job["count"])))
+    return {"open": dict(parked)}
+
+
+async def resumed(person: Person, job: Job) -> Job:
+    """Answer the runs of `order` one after another, each until it asks again: milliseconds of each."""
+    offset, waiting = _size(job["ledger"]), dict(job["open"])
+    answered: dict[str, list[float]] = {}
+    async with asyncio.timeout(job["seconds"]):
+        for run_id in job["order"]:
+            _, at = await person.answer(waiting[run_id])
+            answered.setdefault(run_id, []).append(at)
+            waiting[run_id] = await person.asked(run_id, after=waiting[run_id])
+    began = effects(job["ledger"], offset)
+    ms = {
+        run_id: [(start - at) * 1e3 for at, start in zip(moments, began[run_id], strict=True)]
+        for run_id, moments in answered.items()
+    }
+    return {"ms": ms, "open": waiting}
+
+
+LOOPS = {"closed": closed, "open": opened, "park": parked, "grow": grown, "resume": resumed}
 
 
 async def _watch(pids: dict[str, int], begin: float, until: float) -> dict[str, float]:

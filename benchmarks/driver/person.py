@@ -47,14 +47,22 @@ class Person:
         """Begin to listen."""
         await self._learning.open()
 
-    async def park(self) -> tuple[str, str]:
+    async def park(self, agent: str = "bench", start: bytes = START) -> tuple[str, str]:
         """Start a run and wait for its question: the ids of both."""
-        status, body = await self._runner.request("POST", "/v1/agents/bench/runs", START)
+        status, body = await self._runner.request("POST", f"/v1/agents/{agent}/runs", start)
         if status != 202:
             raise ConnectionEnded(f"start answered {status}: {body[:500]!r}")
         run_id: str = orjson.loads(body)["id"]
+        return run_id, await self.asked(run_id)
+
+    async def asked(self, run_id: str, after: str = "") -> str:
+        """The id of the run's question, another one than `after`."""
         learning: Learning = self._learning
-        return run_id, await learning.asked(run_id)
+        input_id = await learning.asked(run_id)
+        if input_id != after:
+            return input_id
+        await asyncio.sleep(TRY_AGAIN)  # a poll may come before the run has gone on
+        return await self.asked(run_id, after)
 
     async def cycle(self, pause: float = 0) -> Cycle:
         """One whole run; `pause` seconds pass before the answer. Raises TimeoutError, ConnectionError."""
@@ -62,11 +70,12 @@ class Person:
             run_id, input_id = await self.park()
             if pause:
                 await asyncio.sleep(pause)
-            sent_at, answered_at = await self._answer(input_id)
+            sent_at, answered_at = await self.answer(input_id)
             status = await self._learning.ended(run_id, input_id)
         return Cycle(run_id, status, sent_at, answered_at, time.monotonic())
 
-    async def _answer(self, input_id: str) -> tuple[float, float]:
+    async def answer(self, input_id: str) -> tuple[float, float]:
+        """Say yes: when that was sent, and when its response was here."""
         path = f"/v1/inputs/{input_id}"
         while True:
             sent_at = time.monotonic()

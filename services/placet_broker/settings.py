@@ -12,8 +12,9 @@ class BrokerSettings(Settings):
 
     broker_prefetch: int = Field(default=64, ge=1, le=10_000)
     """How many deliveries are handled at once on each queue."""
-    interaction_timeout_secs: int = Field(default=604_800, ge=0, le=2_592_000)
-    """How long a question waits where its asker does not say; 0 waits indefinitely."""
+    interaction_timeout_secs: int | None = Field(default=None, ge=0, le=2_592_000)
+    """How long a question waits where its asker does not say; 0 waits indefinitely. 7 days, or what
+    `[limits]` of the operator's file says, if nothing is set."""
     due_poll_seconds: float = Field(default=1.0, gt=0, le=60)
     """The longest the broker goes without looking for what is due."""
     retention_days: int = Field(default=90, ge=0, le=36_500)
@@ -31,9 +32,3 @@ class BrokerSettings(Settings):
     def arrival_patience(self) -> timedelta:
         """The same as a span."""
         return timedelta(seconds=self.arrival_patience_seconds)
-
-    @property
-    def default_life(self) -> timedelta | None:
-        """How long a question waits by default; None: indefinitely."""
-        seconds = self.interaction_timeout_secs
-        return timedelta(seconds=seconds) if seconds else None

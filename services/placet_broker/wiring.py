@@ -1,10 +1,14 @@
 """Where the broker's parts meet."""
 
+from datetime import timedelta
+from typing import Any
+
+from placet.agents.operator import read_operator
 from placet.bus.port import Bus, Consumption, Handler
 from placet.process.consuming import measured
 from placet.process.platform import Platform, Service
 from placet.process.secrets import StoredSecrets
-from placet.process.settings import load
+from placet.process.settings import config_file, load
 from placet.sealing import Marks, new_key
 from placet.store.clock import DatabaseClock
 from placet_broker import api, consumers
@@ -32,9 +36,12 @@ NAME = "broker"
 USER = "placet-broker"
 
 
-def build(platform: Platform) -> Service:
-    """The broker on this platform; nothing is opened or started yet."""
-    return Broker(platform, load(BrokerSettings)).service
+def build(platform: Platform, **settings: Any) -> Service:
+    """The broker on this platform; nothing is opened or started yet.
+
+    `settings` stand before what the environment and the file say.
+    """
+    return Broker(platform, load(BrokerSettings, **settings)).service
 
 
 class Broker:
@@ -126,7 +133,7 @@ class Broker:
         answer_input = AnswerInput(interactions, metrics, checks, endings)
         return UseCases(
             open_request=OpenRequest(
-                interactions, outbox, clock, metrics, default_life=settings.default_life
+                interactions, outbox, clock, metrics, default_life=_patience(settings)
             ),
             answer_input=answer_input,
             answer_batch=AnswerBatch(interactions, metrics, checks, endings, answer_input),
@@ -137,3 +144,11 @@ class Broker:
             waiters=waiters,
             sweep_due=SweepDue(interactions, outbox, metrics, clock, retention=settings.retention),
         )
+
+
+def _patience(settings: BrokerSettings) -> timedelta | None:
+    """How long a question stands whose asker does not say: the setting, or the operator's word."""
+    seconds = settings.interaction_timeout_secs
+    if seconds is None:
+        return read_operator(config_file()).patience
+    return timedelta(seconds=seconds) if seconds else None

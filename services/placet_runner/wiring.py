@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from typing import Any
 
 from placet.agents.loading import Loaded, for_a_runner, load_agents
 from placet.agents.operator import read_operator
@@ -41,9 +42,12 @@ INDEXES = [Index((("due", 1),), sparse=True), Index((("namespace", 1), ("order",
 _log = logs.get(__name__)
 
 
-def build(platform: Platform) -> Service:
-    """The runner on this platform; nothing is opened or started yet."""
-    return Runner(platform, load(RunnerSettings)).service
+def build(platform: Platform, loaded: Loaded | None = None, **settings: Any) -> Service:
+    """The runner on this platform; nothing is opened or started yet.
+
+    `loaded` and `settings` stand before what the environment and the file say.
+    """
+    return Runner(platform, load(RunnerSettings, **settings), loaded).service
 
 
 class Runner:

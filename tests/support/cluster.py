@@ -21,6 +21,7 @@ from placet.process.settings import Settings, load
 from tests.support.eventually import eventually
 from tests.support.mongod import free_port
 
+ROOT = Path(__file__).parents[2]
 AGENTS = Path(__file__).parent / "fault_agents.py"
 BROKER_PATHS = ("/inputs", "/v1/requests", "/v1/audit", "/v1/keys")
 
@@ -133,7 +134,7 @@ class Cluster:
             "PLACET_AGENTS": str(AGENTS),
             "PLACET_LEASE_SECONDS": "3",
             "PLACET_TEST_LEDGER": str(self.ledger),
-            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
             **self.settings,
         }
 

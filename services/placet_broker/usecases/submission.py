@@ -17,7 +17,9 @@ from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement, told
 from placet_broker.usecases.arrivals import Arrivals
 
-_NOT_OVER_THE_BUS = "this form has sealed fields, which must not pass through queues; answer it over REST or on the page"
+_NOT_OVER_THE_BUS = (
+    "sealed fields do not pass through queues; answer this form over REST or on the page"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ from placet_runner.store.expressions import (
 )
 
 LONGEST_ASK_AGAIN = timedelta(hours=6)
+LOOKED_AT = ("namespace", "agent", "status", "lease", "wake", "waiting", "outbox")
+"""What a sweep goes by: many runs are read at once, and their journals would be most of it."""
 
 
 class StoredRuns:
@@ -292,8 +294,10 @@ class StoredRuns:
         return await self._update(held.id, mine(held) | {"base": base}, changes)
 
     async def due(self, now: datetime, limit: int) -> list[Image]:
-        """Runs that a sweep must look at, the longest due first."""
-        found = await self._runs.find({"due": {"$lte": now}}, sort=[("due", 1)], limit=limit)
+        """Runs that a sweep must look at, the longest due first; without what it does not look at."""
+        found = await self._runs.find(
+            {"due": {"$lte": now}}, sort=[("due", 1)], limit=limit, fields=LOOKED_AT
+        )
         return [Image(document) for document in found]
 
     async def list(

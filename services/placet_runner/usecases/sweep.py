@@ -15,7 +15,8 @@ from placet_runner.rules.families import again_entry, stop_entry
 from placet_runner.rules.runs import close_entry, command_entry, is_child, request_entry
 from placet_runner.usecases.replica import Replica
 
-BATCH = 500
+BATCH = 100
+"""Runs that are in memory at once."""
 AT_ONCE = 32
 
 _log = logs.get(__name__)

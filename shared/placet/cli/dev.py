@@ -59,6 +59,7 @@ def dev(
     if agents:
         os.environ["PLACET_AGENTS"] = ",".join(agents)
     os.environ.setdefault("PLACET_AGENTS", BUNDLED)
+    os.environ["PLACET_DATA"] = str(data)  # by which agents are kept away from it
     settings = _settings(data, port, host)
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     _log_in_words(settings.log_level)

@@ -66,6 +66,8 @@ class Refusals:
 
     def note(self, call: ToolCall, result: CallResult, *, asked: bool) -> None:
         """A call ended; `asked` says whether it was put to a person."""
+        if not asked and not self.by_call and not self.inherited:
+            return  # most calls of a long run: there is nothing to compare them with
         key = _key(call)
         known = self.inherited.get(key) or self.by_call.get(key)
         if not asked:

@@ -74,11 +74,18 @@ class State:
     applied: list[str] = field(default_factory=list)
     """Ids of the inputs whose end the run has acted on."""
     end: RunCompleted | RunFailed | RunCancelled | None = None
+    told: Label = Label.PUBLIC
+    """The highest label of what the model has been told."""
 
     @property
     def standing(self) -> Standing:
         """What was allowed before and still holds, as the gate takes it."""
         return Standing(tuple(self.grants), dict(self.trusted))
+
+    def __post_init__(self) -> None:
+        """The turns that it begins with were told too."""
+        told = [turn.results for turn in self.turns if turn.role == "results"]
+        self.told = highest(self.told, *(r.label for results in told for r in results))
 
     @property
     def heritage(self) -> Heritage:
@@ -92,11 +99,9 @@ class State:
 
     @property
     def taint(self) -> Label:
-        """The highest label of what the model has been told."""
-        told = [r.label for turn in self.turns if turn.role == "results" for r in turn.results]
-        told += [region.label for region in self.regions.values()]
-        told += [c.result.label for c in self.calls.values() if c.result]
-        return highest(self.heritage.taint, *told)
+        """The highest label of what the run was told, has pinned, or came with."""
+        pinned = (region.label for region in self.regions.values())
+        return highest(self.heritage.taint, self.told, *pinned)
 
     def apply(self, entry: Entry) -> None:
         """Take one more fact in."""
@@ -252,6 +257,8 @@ class State:
     def _finish(self, result: CallResult) -> None:
         call = self.calls[result.call_id]
         call.result, call.in_doubt = result, False
+        if result.label is not self.told:
+            self.told = highest(self.told, result.label)
         self.refusals.note(call.call, result, asked=call.approval is not None)
         if all(c.result for c in self.calls.values()):
             results = tuple(c.result for c in self.calls.values() if c.result)

@@ -21,10 +21,10 @@ from placet.errors import Invalid
 from placet.ids import new_id
 from placet.process.auth import Scope
 from placet.store.sqlite import SQLiteDatabase
+from placet.testing.clock import HandClock
 from placet_broker.rules import history
 from placet_broker.rules.opening import Asker
 from tests.integration.broker.desk import Desk, approval, of_service, opened
-from tests.support.hand_clock import HandClock
 
 pytestmark = pytest.mark.integration
 

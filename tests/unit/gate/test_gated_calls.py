@@ -284,7 +284,7 @@ async def judged(made: Agent, call: ToolCall, *held: Any) -> CallJudged:
         (ToolCall(id="c1", tool="pay", args={"amount": 1, "to": []}), "ask"),
     ],
 )
-async def test_ap01_ap02_ap04_a_yes_for_one_call_is_none_for_another_of_the_same_id(
+async def test_c18_ap01_ap02_ap04_a_yes_for_one_call_is_none_for_another_of_the_same_id(
     again: ToolCall, decision: str
 ) -> None:
     made = agent([pay([], risk=HIGH)])

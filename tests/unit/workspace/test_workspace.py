@@ -207,3 +207,20 @@ def test_output_that_is_no_text_still_fits() -> None:
     output.add(b"\x01" * 900_000)
     assert len(output.text) * 6 <= MOST_ENCODED
     assert output.total == 900_000
+
+
+def test_what_the_file_names_is_kept_from_agents_as_what_the_environment_names(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "placet.toml").write_text('data = "stored"\nagents = ["mine.py", "my.module"]\n')
+    own = own_here({}, tmp_path)
+    assert own.data == (tmp_path / ".placet", tmp_path / "stored")
+    assert own.definitions == (tmp_path / "mine.py",)
+
+
+def test_a_file_that_can_t_be_read_hides_nothing_less(tmp_path: Path) -> None:
+    (tmp_path / "placet.toml").write_text("= broken")
+    assert own_here({"PLACET_DATA": "kept"}, tmp_path).data == (
+        tmp_path / ".placet",
+        tmp_path / "kept",
+    )

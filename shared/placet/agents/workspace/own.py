@@ -2,9 +2,11 @@
 
 import os
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
 import placet
 
@@ -40,22 +42,43 @@ class Own:
 
 
 def own_here(environ: Mapping[str, str] | None = None, here: Path | None = None) -> Own:
-    """What this process goes by: the variables `PLACET_CONFIG`, `PLACET_DATA` and `PLACET_AGENTS`.
+    """What this process goes by: `PLACET_CONFIG`, `PLACET_DATA`, `PLACET_AGENTS`, and the file's words.
 
-    Without them it is `placet.toml` and `.placet` in `here`, the current folder.
+    Without them it is `placet.toml` and `.placet` in `here`, the current folder. What the variables
+    and what the file names is Placet's, whichever counts.
     """
     given = os.environ if environ is None else environ
     base = here or Path.cwd()
-    data = given.get("PLACET_DATA") or DATA
-    agents = given.get("PLACET_AGENTS", "").split(",")
+    config = _absolute(base, given.get("PLACET_CONFIG") or CONFIG)
+    said = _said(config)
+    data = [DATA, given.get("PLACET_DATA", ""), said.get("data")]
+    listed = said.get("agents")
+    agents = [
+        *given.get("PLACET_AGENTS", "").split(","),
+        *(listed if isinstance(listed, list) else str(listed or "").split(",")),
+    ]
     return Own(
-        config=_absolute(base, given.get("PLACET_CONFIG") or CONFIG),
-        data=tuple(_absolute(base, each) for each in dict.fromkeys((DATA, data)) if each[0] != ":"),
+        config=config,
+        data=tuple(
+            _absolute(base, each)
+            for each in dict.fromkeys(data)
+            if isinstance(each, str) and each and each[0] != ":"
+        ),
         definitions=tuple(
-            _absolute(base, name) for name in map(str.strip, agents) if name.endswith(DEFINITIONS)
+            _absolute(base, name.strip())
+            for name in dict.fromkeys(agents)
+            if isinstance(name, str) and name.strip().endswith(DEFINITIONS)
         ),
         program=tuple(dict.fromkeys(_program())),
     )
+
+
+def _said(config: Path) -> Mapping[str, Any]:
+    """The settings of the file; one that can't be read is refused where it is loaded."""
+    try:
+        return tomllib.loads(config.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 def _program() -> Iterator[Path]:

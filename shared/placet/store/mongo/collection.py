@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -52,7 +53,8 @@ class MongoCollection:
         cursor = self.motor.find({"_id": {"$in": list(set(ids))}}, {OPS: 0})
         found = {each["_id"]: each for each in await self._reading(cursor.to_list(None))}
         # Two callers of one document must not share it: each may change its own.
-        return [found.pop(id, None) if ids.count(id) == 1 else _copy(found.get(id)) for id in ids]
+        wanted = Counter(ids)
+        return [found.get(id) if wanted[id] == 1 else _copy(found.get(id)) for id in ids]
 
     async def _reading(self, reading: Awaitable[T]) -> T:
         try:
