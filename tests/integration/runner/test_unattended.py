@@ -18,9 +18,9 @@ from placet.client import Run
 from placet.domain.run import RunStatus
 from placet.errors import Invalid, NotAllowed
 from placet.process.auth import ALL_SCOPES, Scope
+from placet.testing.clock import HandClock
 from tests.integration.runner.agents import Ledger, agent, once
 from tests.support.eventually import eventually
-from tests.support.hand_clock import HandClock
 from tests.support.system import System, in_memory, on_disk, system
 from tests.support.watched import Watched, point, staged
 
