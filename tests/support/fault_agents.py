@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-from placet import Agent, Context, ScriptedModel, ToolRisk, tool
+from placet import Agent, Context, InteractionPoint, ScriptedModel, Stage, ToolRisk, tool
 from placet.agents.models import Conversation
 from placet.agents.scripted import calls, says
 from placet.kernel.turns import ModelReply
@@ -85,3 +85,26 @@ def share(conversation: Conversation) -> ModelReply:
 
 
 chief = Agent("chief", model=ScriptedModel(share), delegates=["worker", "chief"])
+
+
+def planning(conversation: Conversation) -> ModelReply:
+    """The plan, and once it was approved, the work; each call of the model is a file."""
+    begun = any(turn.role == "model" for turn in conversation.turns)
+    (_folder() / f"model.{'built' if begun else 'plan'}.{secrets.token_hex(4)}").touch()
+    return says("built" if begun else "the plan")
+
+
+signer = Agent(
+    "signer",
+    model=ScriptedModel(planning),
+    stages=[
+        Stage(
+            name="plan",
+            mode="interactive_points",
+            interaction_points=[
+                InteractionPoint(name="sign_off", prompt="Sign?", options=["Approve", "Reject"])
+            ],
+        ),
+        Stage(name="build"),
+    ],
+)

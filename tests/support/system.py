@@ -3,16 +3,18 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx2
 
 from placet import Agent
 from placet.agents.loading import Loaded
+from placet.agents.operator import Operator
 from placet.agents.tool import Tool
 from placet.bus.inprocess import Hub
 from placet.client import AsyncClient
-from placet.clock import SystemClock
+from placet.clock import Clock, SystemClock
 from placet.domain.run import RunStatus
 from placet.process.auth import ALL_SCOPES
 from placet.process.http import create_app
@@ -36,6 +38,17 @@ class System:
     broker: Broker
     client: AsyncClient
     key: str
+    app: Any
+
+    @asynccontextmanager
+    async def client_with(self, scopes: Iterable[str]) -> AsyncIterator[AsyncClient]:
+        """A service of these scopes alone."""
+        key, _ = await self.platform.auth.create_key(
+            namespace="default", name="other", service="other", scopes=list(scopes)
+        )
+        transport = httpx2.ASGITransport(app=self.app)
+        async with AsyncClient("http://127.0.0.1", key, transport=transport) as client:
+            yield client
 
     async def image(self, run_id: str) -> Image:
         image = await self.runner.runs.get(run_id)
@@ -60,10 +73,16 @@ class System:
         return not (await self.image(run_id)).document["outbox"]
 
 
-def in_memory() -> tuple[Databases, Buses]:
+def in_memory(clock: Clock | None = None) -> tuple[Databases, Buses]:
     """SQLite in memory and the in-process bus."""
-    clock = SystemClock()
-    return lambda _: SQLiteDatabase(":memory:", clock=clock), Hub(clock=clock).bus
+    own = clock or SystemClock()
+    return lambda _: SQLiteDatabase(":memory:", clock=own), Hub(clock=own).bus
+
+
+def on_disk(folder: Path, clock: Clock | None = None) -> tuple[Databases, Buses]:
+    """Databases that a second system finds again; what was on the bus is lost with the first."""
+    own = clock or SystemClock()
+    return lambda name: SQLiteDatabase(folder / f"{name}.db", clock=own), Hub(clock=own).bus
 
 
 @asynccontextmanager
@@ -72,12 +91,18 @@ async def system(
     parts: tuple[Databases, Buses] | None = None,
     *,
     prepare: Callable[[Runner], None] | None = None,
+    operator: Operator | None = None,
+    clock: Clock | None = None,
     **settings: float,
 ) -> AsyncIterator[System]:
-    """A runner and a broker that have started. `prepare` sees the runner before it starts."""
-    databases, buses = parts or in_memory()
-    platform = Platform(load(Settings), databases=databases, buses=buses)
-    loaded = Loaded(agents={agent.name: agent for agent in agents})
+    """A runner and a broker that have started. `prepare` sees the runner before it starts.
+
+    The agents stand under the operator, if there is one; the clock is the databases' too.
+    """
+    databases, buses = parts or in_memory(clock)
+    platform = Platform(load(Settings), databases=databases, buses=buses, clock=clock)
+    bounded = [agent.under(operator) if operator else agent for agent in agents]
+    loaded = Loaded(agents={a.name: a for a in bounded}, operator=operator or Operator())
     runner = Runner(platform, load(RunnerSettings, **settings), loaded)
     broker = Broker(platform, load(BrokerSettings))
     async with AsyncExitStack() as stack:
@@ -96,7 +121,7 @@ async def system(
         client = await stack.enter_async_context(
             AsyncClient("http://127.0.0.1", key, transport=transport)
         )
-        yield System(platform, runner, broker, client, key)
+        yield System(platform, runner, broker, client, key, app)
 
 
 def deploy(agent: Agent, tools: Iterable[Tool] | None = None, **rules: Any) -> None:

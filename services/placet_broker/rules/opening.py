@@ -55,7 +55,7 @@ def prepared(
     changes = {
         "namespace": namespace,
         "requested_at": requested_at,
-        "expires_at": _deadline(request, now=now, default_life=default_life),
+        "expires_at": _deadline(request, asker, now=now, default_life=default_life),
     }
     full = full.model_copy(update=changes)
     return full.model_copy(update={"id": _id(full, namespace, asker)})
@@ -152,8 +152,9 @@ def _occasion(request: InteractionRequest) -> str:
 
 
 def _deadline(
-    request: InteractionRequest, *, now: datetime, default_life: timedelta | None
+    request: InteractionRequest, asker: Asker, *, now: datetime, default_life: timedelta | None
 ) -> datetime | None:
+    """The runner knows the operator's word: where it gives none, the question waits for ever."""
     if request.expires_at is not None:
         return aware(request.expires_at, "/expires_at")
-    return None if default_life is None else now + default_life
+    return None if default_life is None or asker.is_runner else now + default_life

@@ -8,8 +8,6 @@ from placet_runner.ports import Document
 
 def asker_of(document: Document, state: State, agent: Agent) -> Asker:
     """The run as it asks: for whoever spoke last."""
-    heard = [turn for turn in (*state.turns, *state.unread) if turn.role == "user"]
-    last = heard[-1] if heard else None
     return Asker(
         agent_id=document["agent_id"],
         agent=document["agent"],
@@ -21,8 +19,9 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         path=tuple(document["path"]),
         initiator=state.speaker or document["initiator"],
         approvers=agent.human_input.approvers,
-        user_message=last.text if last else "",
+        user_message=state.wanted,
         expires_in=agent.patience,
+        on_expiry=agent.human_input.on_expiry,
         accepts=agent.accepts,
         trusts=agent.policy.trusts,
         editable=agent.editable_schemas,

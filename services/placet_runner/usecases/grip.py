@@ -231,7 +231,7 @@ class Grip:
         shown: Document = {"steps": self.state.steps}
         if self.state.stage.name != "main":
             shown["stage"] = self.state.stage.name
-        if self.state.passed:
+        if self.state.passed or self.image.document.get("passed"):
             shown["passed"] = [each.model_dump(mode="json") for each in self.state.passed]
         return shown
 

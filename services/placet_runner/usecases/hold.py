@@ -219,7 +219,7 @@ class Holder:
         now, asker = self.grip.hand.clock.now(), self._asker()
         pairs = [(own_ask(asker, call, self.asked[call.call.id], now), call) for call in calls]
         busy = [c for c in state.calls.values() if not c.result and not c.waits and c not in calls]
-        proposal = asking(pairs, stops=self._stops)
+        proposal = asking(pairs)
         if await self._ask(proposal, go_on=bool(busy or self.tasks)):
             self.asked.clear()
         return True
@@ -259,7 +259,7 @@ class Holder:
             tool = tools[call.call.tool]
             said = difference(await self.grip.hand.schemas.get(call.schema_digest), tool)
             pairs.append((change(asker, call, tool.schema, said, now), call))
-        return asking(pairs, seen=seen, changed_to=changed, stops=self._stops)
+        return asking(pairs, seen=seen, changed_to=changed)
 
     def _delegations(self, calls: Sequence[CallState]) -> list[Delegated]:
         """The child runs of these calls; a call that can't have any is closed."""
@@ -341,10 +341,6 @@ class Holder:
             await grip.let_go(grip.hand.runs.ask_and_park)
         else:
             await grip.let_go(grip.hand.runs.park)
-
-    @property
-    def _stops(self) -> bool:
-        return self.agent.human_input.on_expiry == "stop"
 
     def _asker(self) -> Asker:
         return asker_of(self.grip.image.document, self.grip.state, self.agent)

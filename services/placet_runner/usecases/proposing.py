@@ -21,7 +21,6 @@ def asking(
     *,
     seen: Mapping[str, str | None] | None = None,
     changed_to: Mapping[str, str] | None = None,
-    stops: bool = False,
 ) -> Proposal:
     """These questions of these calls.
 
@@ -29,7 +28,6 @@ def asking(
         pairs: each question with the call that it is about.
         seen: the fingerprints of what approvals act on, by call.
         changed_to: the digests of the schemas that reviews of changed tools are about, by call.
-        stops: whether the run stops where nobody answers.
     """
     prints, changed = seen or {}, changed_to or {}
     return Proposal(
@@ -39,7 +37,6 @@ def asking(
                 call,
                 prints.get(call.call.id) if isinstance(request, ApprovalRequest) else None,
                 changed_to=changed.get(call.call.id, ""),
-                stops=stops and request.kind != "review",
             )
             for request, call in pairs
         ],

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, overload
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
+from placet.agents.drafts import declared, drafted
 from placet.agents.model_forms import form_of, instance_of
 from placet.domain.answer import sealed_at
 from placet.domain.form import sealed_names
@@ -53,6 +54,10 @@ class Context:
     arguments and the ask returns the answer. Everything before an ask runs again, so ask first,
     act after, and key side effects by `idempotency_key`. n asks are n+1 executions, and at most 8
     in one call; the same questions must come in the same order each time.
+
+    `default` declares the answer that is taken where the deadline passes: the ask returns it, and
+    `outcome` is `expired`. It never stands in for a person who declined or cancelled, nor where
+    nobody could be asked, and there is none for `confirm`: a clock says yes to nothing.
 
     Every ask raises ToolError where the question can't be put as it is, where it is another than
     the last time, and where the tool was called outside of a run, which nobody can be asked from.
@@ -101,13 +106,19 @@ class Context:
         )
 
     @overload
-    async def ask(self, message: str, schema: type[M]) -> M | None: ...
+    async def ask(self, message: str, schema: type[M], *, default: M | None = None) -> M | None: ...
 
     @overload
-    async def ask(self, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None: ...
+    async def ask(
+        self, message: str, schema: Mapping[str, Any], *, default: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | None: ...
 
     async def ask(
-        self, message: str, schema: Mapping[str, Any] | type[M]
+        self,
+        message: str,
+        schema: Mapping[str, Any] | type[M],
+        *,
+        default: Mapping[str, Any] | M | None = None,
     ) -> dict[str, Any] | M | None:
         """A flat form: a JSON Schema, or a pydantic model without models in it.
 
@@ -122,35 +133,54 @@ class Context:
         """
         model = schema if isinstance(schema, type) else None
         form = form_of(model) if model else dict(schema)  # type: ignore[arg-type]
-        content = self._ask(lambda: self._form(message, form))
+        own = default.model_dump(mode="json") if isinstance(default, BaseModel) else default
+        content = self._ask(lambda: self._form(message, form, own))
         if not isinstance(content, dict):
             return None
         opened = self._opened(form, content)
         return instance_of(model, opened) if model else opened
 
     async def ask_text(
-        self, message: str, *, body: str | None = None, required: bool = True
+        self,
+        message: str,
+        *,
+        body: str | None = None,
+        required: bool = True,
+        default: str | None = None,
     ) -> str | None:
         """A text, or None if there was no answer. `required=False` says that blank is an answer too."""
         content = self._ask(
             lambda: FreeTextRequest(
-                message=message, body=body, required=required, requested_at=_EPOCH
+                message=message,
+                body=body,
+                required=required,
+                requested_at=_EPOCH,
+                **declared(default),
             )
         )
         return content if isinstance(content, str) else None
 
-    async def choose(self, message: str, options: Sequence[str]) -> str | None:
+    async def choose(
+        self, message: str, options: Sequence[str], *, default: str | None = None
+    ) -> str | None:
         """One of the options, or None if there was no answer. Raises ToolError for fewer than two."""
         content = self._ask(
             lambda: MultipleChoiceRequest(
-                message=message, options=tuple(options), requested_at=_EPOCH
+                message=message,
+                options=tuple(options),
+                requested_at=_EPOCH,
+                **declared(default),
             ),
             "a choice takes 2 or more different options",
         )
         return content if isinstance(content, str) else None
 
     async def questions(
-        self, message: str, questions: Sequence[Question]
+        self,
+        message: str,
+        questions: Sequence[Question],
+        *,
+        default: Mapping[str, str | list[str]] | None = None,
     ) -> dict[str, str | list[str]] | None:
         """One to four questions at once: by its text, each one's answer or answers.
 
@@ -158,7 +188,10 @@ class Context:
         """
         content = self._ask(
             lambda: QuestionsRequest(
-                message=message, questions=tuple(questions), requested_at=_EPOCH
+                message=message,
+                questions=tuple(questions),
+                requested_at=_EPOCH,
+                **declared(default),
             ),
             "it takes 1 to 4 different questions",
         )
@@ -185,10 +218,16 @@ class Context:
         """
         return self._ask(lambda: UrlRequest(message=message, url=url, requested_at=_EPOCH)) is True
 
-    def _form(self, message: str, form: dict[str, Any]) -> FormRequest:
+    def _form(self, message: str, form: dict[str, Any], default: Any) -> FormRequest:
         sealer = (self._sealer or process_sealer()) if sealed_names(form) else None
         key = sealer.public if sealer else None
-        return FormRequest(message=message, form=form, seal_key=key, requested_at=_EPOCH)
+        return FormRequest(
+            message=message,
+            form=form,
+            seal_key=key,
+            requested_at=_EPOCH,
+            **declared(default),
+        )
 
     def _opened(self, form: Mapping[str, Any], content: dict[str, Any]) -> dict[str, Any]:
         """The content with the plain text of what is sealed, which nobody before this call has seen."""
@@ -213,7 +252,7 @@ class Context:
                 "nobody can be asked here: this tool was called directly. Asks wait for a person in "
                 "a run; let an agent call the tool, with Agent.run or on a runner"
             )
-        draft = _drafted(make, hint)
+        draft = drafted(make, hint)
         number = self._asked
         self._asked += 1
         if number >= MAX_ASKS:
@@ -239,18 +278,3 @@ class Context:
         if outcome is None or outcome.state not in (InputState.ANSWERED, InputState.EXPIRED):
             return None
         return outcome.content  # of what expired: the answer that was declared for that, if any
-
-
-def _drafted(make: Callable[[], InteractionRequest], hint: str) -> InteractionRequest:
-    """The question, or in a ToolError why it is none."""
-    try:
-        return make()
-    except Invalid as error:
-        listed = "; ".join(f"{each.pointer}: {each.detail}" for each in error.errors[:10])
-        raise ToolError(f"it can't be asked: {listed or error}") from error
-    except ValidationError as error:
-        listed = "; ".join(
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
-            for each in error.errors(include_input=False, include_url=False)[:10]
-        )
-        raise ToolError(f"it can't be asked: {f'{hint}: ' if hint else ''}{listed}") from error

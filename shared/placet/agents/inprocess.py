@@ -15,7 +15,7 @@ from placet.agents.people import People
 from placet.agents.situation import next_move, situation
 from placet.clock import Clock, SystemClock
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
-from placet.domain.run import Message, RunStatus
+from placet.domain.run import Message, PassedPoint, RunStatus
 from placet.errors import ModelError, ToolError
 from placet.gate import Decision
 from placet.ids import new_id
@@ -60,6 +60,8 @@ class RunResult:
     """`completed`, `failed` or `cancelled`."""
     text: str = ""
     error: str | None = None
+    passed: list[PassedPoint] = field(default_factory=list)
+    """Interaction points that it passed although nobody approved them."""
     journal: list[Entry] = field(default_factory=list)
 
 
@@ -90,6 +92,7 @@ class _Run:
             case Cancel(by):
                 self.note(RunCancelled(by=by))
                 self.result.status = "cancelled"
+        self.result.passed = self.state.passed
 
     def begin(self, message: MessageReceived, heritage: Heritage) -> None:
         self.note(
@@ -244,6 +247,7 @@ def _born(
             approvers=agent.human_input.approvers,
             user_message=message.text,
             expires_in=agent.patience,
+            on_expiry=agent.human_input.on_expiry,
             accepts=agent.accepts,
             trusts=agent.policy.trusts,
             editable=agent.editable_schemas,

@@ -55,8 +55,9 @@ class People:
             ) from error
 
     def resolution(self, request: InteractionRequest, outcome: Outcome) -> Resolution:
-        """How the question ended; nobody is named where nobody could be asked."""
-        person = Person(id=self.name) if outcome.reason is None else None
+        """How the question ended; nobody is named where nobody answered, or could be asked."""
+        silent = outcome.state is InputState.CANCELLED or outcome.reason is not None
+        person = None if silent else Person(id=self.name)
         return Resolution(
             input_id=request.id,
             run_id=request.run_id,

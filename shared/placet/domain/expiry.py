@@ -1,6 +1,7 @@
 """What becomes of a question that nobody answers in time. Nothing that a clock does approves."""
 
 from placet.domain.answer import Action, reduce
+from placet.domain.form import sealed_names
 from placet.domain.interaction import (
     FormRequest,
     FreeTextRequest,
@@ -20,7 +21,7 @@ def check_on_expiry(request: InteractionRequest) -> None:
 
     Raises:
         Invalid: `escalate`, which nobody does yet; a declared answer that does not fit, is missing,
-            or stands where no clock may answer.
+            stands where no clock may answer, or says what only a sealed answer may.
     """
     if request.on_expiry == "escalate":
         raise _unfit("/on_expiry", "escalate is not available yet; use deny, default or stop")
@@ -33,6 +34,10 @@ def check_on_expiry(request: InteractionRequest) -> None:
         raise _unfit("/on_expiry", f"a clock answers no {request.kind}; default is for {kinds}")
     if request.default is None:
         raise _unfit("/default", "on_expiry default needs the answer that is to be taken")
+    if secret := _told(request):
+        raise _unfit(
+            f"/default/{secret}", "a sealed field can't be declared: a request is no secret"
+        )
     try:
         reduce(request, Action.ACCEPT, request.default)
     except Invalid as error:
@@ -46,6 +51,13 @@ def outcome_of_expiry(request: InteractionRequest) -> Outcome:
     if request.on_expiry == "default" and isinstance(request, _DEFAULTED):
         content = reduce(request, Action.ACCEPT, request.default).content
     return Outcome(state=InputState.EXPIRED, content=content)
+
+
+def _told(request: InteractionRequest) -> str | None:
+    """The sealed field that the declared answer gives away, if it does."""
+    if not isinstance(request, FormRequest) or not isinstance(request.default, dict):
+        return None
+    return next((name for name in sealed_names(request.form) if name in request.default), None)
 
 
 def _unfit(pointer: str, why: str) -> Invalid:

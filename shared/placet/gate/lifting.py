@@ -108,7 +108,7 @@ def _unattended(verdict: Verdict, policy: Policy) -> Verdict:
     if verdict.decision is Decision.ALLOW:
         return verdict
     match policy.unattended:
-        case Decision.ALLOW:
+        case Decision.ALLOW if not policy.named:
             why = "nobody is there, and the operator lets such runs go on"
             return _allowed(verdict, "unattended", why)
         case Decision.DENY:

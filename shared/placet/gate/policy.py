@@ -107,7 +107,8 @@ class Policy:
     """Whether the shell can't reach what is Placet's; otherwise the safe list is off."""
     unattended: Decision | None = None
     """Nobody is there: what becomes of an ask; None while somebody is."""
-
+    named: bool = False
+    """Approvers are named for what asks: no unattended run does without them."""
     taint: bool = False
     """Whether outbound calls are held back that would carry data above their clearance."""
     leaks_unattended: Decision = Decision.DENY

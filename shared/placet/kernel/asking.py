@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
 from placet.domain.interaction import (
@@ -45,6 +45,8 @@ class Asker:
     approvers: tuple[str, ...] = ()
     user_message: str = ""
     expires_in: timedelta | None = None
+    on_expiry: Literal["deny", "stop"] = "deny"
+    """What follows where nobody answers anything but a review, unless a tool declared an answer."""
     accepts: Accepts = "decision"
     """What an approval may be answered with."""
     trusts: bool = False
@@ -96,6 +98,7 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         grants=offered.keys,
         exact=offered.exact,
         accepts=asker.accepts,
+        on_expiry=asker.on_expiry,
         args_schema=asker.editable.get(call.call.tool),
         trust=asker.trusts and offered.trustable,
         message=f"{question(call.call)}{_drift(call)}"[:4000],
@@ -145,7 +148,7 @@ def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) ->
     fields = asker.common(
         ("point", staging.name, point.name, str(number)), now, point=point.name, round=rounds
     )
-    fields["message"] = point.prompt
+    fields |= {"message": point.prompt, "on_expiry": asker.on_expiry}
     if present.editing:
         return EditTextRequest(text=staging.text, **fields).with_digest()
     fields["body"] = staging.text or None
@@ -160,7 +163,8 @@ def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) ->
 
 def presented(request: Request, present: Present, state: State) -> list[Entry]:
     """The journal's entries for a point that asks: its region holds the text that it is about."""
-    shown = [] if present.editing else pinned(state.stage, present.point, state.taint)
+    at = state.stage
+    shown = [] if present.editing else pinned(present.point, at.text, state.taint, edited=at.edited)
     asked = InputOpened(
         input_id=request.id,
         point=present.point.name,
@@ -168,6 +172,7 @@ def presented(request: Request, present: Present, state: State) -> list[Entry]:
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one
         digest=request.digest,
         message=request.message,
+        stops=request.on_expiry == "stop",
     )
     return [*shown, asked]
 
@@ -175,6 +180,8 @@ def presented(request: Request, present: Present, state: State) -> list[Entry]:
 def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     """A tool's own question, drafted by its context, as a request of this run."""
     fields = asker.fields(call, f"ask:{len(call.asks)}", now)
+    if draft.on_expiry == "deny":
+        fields["on_expiry"] = asker.on_expiry
     return draft.model_copy(update=fields).with_digest()
 
 
@@ -184,7 +191,6 @@ def opened(
     fingerprint: str | None = None,
     *,
     changed_to: str = "",
-    stops: bool = False,
 ) -> InputOpened:
     """The journal's entry for a question that is put in the same write."""
     number: int | None = len(call.asks)
@@ -194,7 +200,7 @@ def opened(
         number = call.attempt
     return InputOpened(
         changed_to=changed_to,
-        stops=stops,
+        stops=request.on_expiry == "stop",
         input_id=request.id,
         call_id=call.call.id,
         kind=getattr(request, "kind"),  # noqa: B009 - every concrete request has one

@@ -43,6 +43,11 @@ class Ask:
         return self.outcome.decision is ApprovalDecision.APPROVED or self.judged is True
 
     @property
+    def stopped(self) -> bool:
+        """Whether nobody answered, and the run stops for it."""
+        return self.stops and self.outcome is not None and self.outcome.state is InputState.EXPIRED
+
+    @property
     def outcome(self) -> Outcome | None:
         """How it ended, once it has."""
         return self.resolution.outcome if self.resolution else None

@@ -6,7 +6,7 @@ from placet.domain.interaction import ToolCall
 from placet.domain.stage import Stage
 from placet.kernel.call import CallState
 from placet.kernel.journal import PointSettled, StageEntered
-from placet.kernel.moves import move_of
+from placet.kernel.moves import STOPS, move_of
 from placet.kernel.points import Reading
 from placet.kernel.refusals import DeniedLoop
 from placet.kernel.staging import Present, at_points, following
@@ -64,6 +64,9 @@ def _concluded(state: State, stages: Sequence[Stage]) -> Next:
     staging, unattended = state.stage, state.heritage.unattended is not None
     if ended := staging.ended:
         return _ended_at(ended)
+    if staging.ask is not None and staging.ask.stopped:
+        where = f"at the point {staging.asking}"
+        return Fail("input_expired", f"nobody answered in time {where}, {STOPS}")
     stage = next((each for each in stages if each.name == staging.name), None)
     found = at_points(staging, stage, unattended=unattended, label=state.taint)
     if isinstance(found, Present):

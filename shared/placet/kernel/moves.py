@@ -12,6 +12,7 @@ from placet.kernel.closing import closed_as, delegated, not_answered, not_approv
 from placet.kernel.steps import Fail, ToolFacts
 from placet.kernel.turns import CallOutcome, CallResult
 
+STOPS = "and the definition stops the run then"
 MAX_DRIFTS = 3
 """How often a call is asked about again because what it acts on changed."""
 
@@ -22,9 +23,8 @@ Move: TypeAlias = Word | CallResult | Fail
 
 def move_of(call: CallState, tool: ToolFacts | None, unattended: bool) -> Move:
     """Where one call, neither finished nor running nor waiting, goes."""
-    if stopped := next((ask for ask in call.questions if _stops(ask)), None):
-        what = f"nobody answered {stopped.message!r} in time, and its definition stops the run then"
-        return Fail("input_expired", what)
+    if stopped := next((ask for ask in call.questions if ask.stopped), None):
+        return Fail("input_expired", f"nobody answered {stopped.message!r} in time, {STOPS}")
     if call.children:
         return delegated(call)
     if call.verdict is None and tool is not None:
@@ -43,10 +43,6 @@ def move_of(call: CallState, tool: ToolFacts | None, unattended: bool) -> Move:
 
 def _begins(tool: ToolFacts | None) -> Move:
     return "delegate" if tool is not None and tool.delegates else "start"
-
-
-def _stops(ask: Ask) -> bool:
-    return ask.stops and ask.outcome is not None and ask.outcome.state is InputState.EXPIRED
 
 
 def _permitted(call: CallState) -> Move | None:

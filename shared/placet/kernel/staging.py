@@ -27,7 +27,8 @@ class Region:
     label: Label = Label.PUBLIC
 
 
-_PASSED: Mapping[Reading, Literal["auto_approved", "proceeded_unanswered", "exhausted"]] = {
+How = Literal["auto_approved", "proceeded_unanswered", "exhausted"]
+_PASSED: Mapping[Reading, How] = {
     Reading.AUTO_APPROVED: "auto_approved",
     Reading.PROCEEDED_UNANSWERED: "proceeded_unanswered",
     Reading.EXHAUSTED: "exhausted",
@@ -45,7 +46,8 @@ class Staging:
     """The model has answered without a call: the points fire, then the stage is over."""
     text: str = ""
     """The stage's latest text: the model's, or as a person edited it."""
-    satisfied: list[str] = field(default_factory=list)
+    satisfied: dict[str, How | None] = field(default_factory=dict)
+    """The points that need not ask any more, each with how it was passed where nobody approved it."""
     rounds: dict[str, int] = field(default_factory=dict)
     """Revisions and edits so far, by point."""
     shown: dict[str, int] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class Staging:
     def answered(self, text: str) -> None:
         """The model answered without a call: a text that nobody has seen."""
         self.concluded, self.text, self.edited = True, text, False
-        self.satisfied = []
+        self.satisfied = {}
 
     def spoken(self) -> None:
         """Somebody said something: the stage runs again."""
@@ -82,7 +84,7 @@ class Staging:
         self.asking, self.ask, self.editing = "", None, reading is Reading.EDIT
         if reading in _ROUNDS:
             self.rounds[point] = self.rounds.get(point, 0) + 1
-            self.satisfied = []
+            self.satisfied = {}
         if entry.text is not None:
             self.text, self.edited, self.revised = entry.text, True, True
             return [UserTurn(text=f"{EDITED}\n\n{entry.text}", sender=entry.by), *self._pass(entry)]
@@ -102,14 +104,18 @@ class Staging:
             case _:
                 pass
         if entry.reading.passes:
-            self.satisfied.append(entry.point)
+            self.satisfied[entry.point] = _PASSED.get(entry.reading)
         heard = says and entry.reading in _SAID
         return [UserTurn(text=says, sender=entry.by)] if heard else []
 
-    def passed(self, entry: PointSettled) -> PassedPoint | None:
-        """What every surface says of a point that nobody approved."""
-        how = _PASSED.get(entry.reading)
-        return PassedPoint(stage=self.name, point=entry.point, how=how) if how else None
+    @property
+    def passed(self) -> list[PassedPoint]:
+        """The points that it went past although nobody approved them."""
+        return [
+            PassedPoint(stage=self.name, point=point, how=how)
+            for point, how in self.satisfied.items()
+            if how
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +126,17 @@ class Present:
     editing: bool = False
 
 
-def pinned(staging: Staging, point: InteractionPoint, label: Label) -> list[RegionReplaced]:
-    """The point's region with the text that it is about; nothing where there is no text."""
+def pinned(
+    point: InteractionPoint, text: str, label: Label, *, edited: bool
+) -> list[RegionReplaced]:
+    """The point's region with the text that it is about; nothing where there is no text.
+
+    `edited`: a person wrote it. `label` is of what it was made from.
+    """
     region = point.document_region
-    if region is None or not staging.text:
+    if region is None or not text:
         return []
-    return [RegionReplaced(region=region, text=staging.text, edited=staging.edited, label=label)]
+    return [RegionReplaced(region=region, text=text, edited=edited, label=label)]
 
 
 def at_points(
@@ -138,20 +149,20 @@ def at_points(
     """
     points = {point.name: point for point in stage.interaction_points} if stage else {}
     if staging.asking:
-        return _read(staging, points.get(staging.asking))
+        return _read(staging, points.get(staging.asking), label)
     for point in points.values():
         if point.name in staging.satisfied:
             continue
         if unattended and point.unattended == "auto_approve":
             passed = PointSettled(point=point.name, reading=Reading.AUTO_APPROVED)
-            return [*pinned(staging, point, label), passed]
+            return [*pinned(point, staging.text, label, edited=staging.edited), passed]
         return Present(point, staging.editing)
     return None
 
 
 def _read(
-    staging: Staging, point: InteractionPoint | None
-) -> Sequence[PointSettled] | Literal["wait"]:
+    staging: Staging, point: InteractionPoint | None, label: Label
+) -> Sequence[RegionReplaced | PointSettled] | Literal["wait"]:
     outcome = staging.ask.outcome if staging.ask else None
     if staging.ask is None or outcome is None:
         return "wait"
@@ -161,13 +172,16 @@ def _read(
         return [PointSettled(point=staging.asking, reading=how)]
     rounds = staging.rounds.get(point.name, 0)
     found = read_answer(point, outcome, rounds=rounds, editing=staging.editing)
+    text = found.text if found.text != staging.text else None
     settled = PointSettled(
         point=point.name,
         reading=found.reading,
         says=found.says,
-        text=found.text if found.text != staging.text else None,
+        text=text,
         by=by.id if by else None,
     )
+    if text and found.reading is Reading.EXHAUSTED:  # it is not presented again
+        return [*pinned(point, text, label, edited=True), settled]
     return [settled]
 
 

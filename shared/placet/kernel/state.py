@@ -54,12 +54,14 @@ class State:
     """Messages that came while calls were open: they follow the results."""
     heard: int = 0
     """Messages so far; the first one is the run's input, and its sender the initiator."""
+    wanted: str = ""
+    """The last message."""
     initiator: str | None = None
     speaker: str | None = None
     """Who the run works for now: whoever sent the last message, or else the initiator."""
     stage: Staging = field(default_factory=Staging)
-    passed: list[PassedPoint] = field(default_factory=list)
-    """Points that the run passed although nobody approved them."""
+    behind: list[PassedPoint] = field(default_factory=list)
+    """Points of the stages before this one that nobody approved."""
     regions: dict[str, Region] = field(default_factory=dict)
     """Pinned parts of what the model sees, by name."""
     steps: int = 0
@@ -89,6 +91,11 @@ class State:
     def heritage(self) -> Heritage:
         """What the run has from the runs above it, and from whoever started it."""
         return self.started.heritage if self.started else NO_HERITAGE
+
+    @property
+    def passed(self) -> list[PassedPoint]:
+        """Points that the run passed although nobody approved them."""
+        return [*self.behind, *self.stage.passed]
 
     @property
     def taint(self) -> Label:
@@ -136,7 +143,7 @@ class State:
         elif entry.sender != self.speaker:
             self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
             self.speaker = entry.sender or self.initiator
-        self.heard += 1
+        self.heard, self.wanted = self.heard + 1, entry.text
         self.stage.spoken()
         turn = UserTurn(text=entry.text, sender=entry.sender)
         (self.unread if self.calls else self.turns).append(turn)
@@ -144,13 +151,12 @@ class State:
     def _advance(self, entry: StageEntered | PointSettled | RegionReplaced) -> None:
         match entry:
             case StageEntered():
+                self.behind += self.stage.passed
                 self.stage = Staging(entry.stage)
                 # What was granted for a stage ends where another one comes between.
                 self.grants = [g for g in self.grants if g.scope == "run" or g.stage == entry.stage]
                 self.turns.append(UserTurn(text=f"The stage {entry.stage} begins."))
             case PointSettled():
-                if passed := self.stage.passed(entry):
-                    self.passed.append(passed)
                 self.turns += self.stage.settle(entry)
             case RegionReplaced():
                 self.regions[entry.region] = Region(entry.text, entry.edited, entry.label)

@@ -23,6 +23,7 @@ from placet.process.auth import Scope
 from placet.store.sqlite import SQLiteDatabase
 from placet.testing.clock import HandClock
 from placet_broker.rules import history
+from placet_broker.rules.opening import Asker
 from tests.integration.broker.desk import Desk, approval, of_service, opened
 
 pytestmark = pytest.mark.integration
@@ -100,7 +101,8 @@ async def test_cp_25_a_wait_that_runs_out_settles_nothing(desk: Desk) -> None:
 async def test_cp_27_who_names_no_deadline_gets_the_default_of_a_week(
     desk: Desk, clock: HandClock
 ) -> None:
-    record = await desk.ask()
+    billing = Asker("service:billing", "default")
+    record = await desk.broker.use_cases.open_request(of_service(), billing)
     assert record.expires_at == clock.now() + timedelta(days=7)
     shown = (await desk.get(record.id)).request().expires_at
     assert shown == record.expires_at

@@ -1,11 +1,14 @@
 """A tool that asks by itself, in one process: what it gets back, and what ends the call."""
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from placet import Agent, Context, Option, Question, ScriptedModel, ToolError, tool
+from placet.agents.context import Asked
 from placet.agents.scripted import calls, says, steps
 from placet.agents.tool import Tool
 from placet.domain.interaction import InputState
@@ -140,3 +143,80 @@ async def test_ap108_a_page_that_can_not_be_asked_for_is_the_tool_s_error() -> N
     ((outcome, content),) = await tool_told(login, Desk(True))
     assert outcome == "error"
     assert "it can't be asked: url" in content
+
+
+# --- an answer for when nobody gives one
+
+
+async def drafted(ask: Any) -> Any:
+    """The question that a tool puts."""
+    ctx = Context(_in_run=True)
+    try:
+        await ask(ctx)
+    except (Asked, ToolError) as raised:
+        return ctx.raised or raised
+    raise AssertionError("it did not ask")
+
+
+class Order(BaseModel):
+    size: str = "s"
+    count: int = 1
+
+
+FORM = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
+WHERE = Question(question="Where?", header="Where", options=(Option(label="a"), Option(label="b")))
+
+
+@pytest.mark.parametrize(
+    ("ask", "default"),
+    [
+        (lambda ctx: ctx.ask_text("?", default="eu"), "eu"),
+        (lambda ctx: ctx.choose("?", ["eu", "us"], default="us"), "us"),
+        (lambda ctx: ctx.questions("?", [WHERE], default={"Where?": "b"}), {"Where?": "b"}),
+        (lambda ctx: ctx.ask("?", FORM, default={"x": "y"}), {"x": "y"}),
+        (lambda ctx: ctx.ask("?", Order, default=Order(count=3)), {"size": "s", "count": 3}),
+    ],
+)
+async def test_a_tool_declares_the_answer_that_is_taken_if_nobody_gives_one(
+    ask: Any, default: Any
+) -> None:
+    request = await drafted(ask)
+    assert (request.on_expiry, request.default) == ("default", default)
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda ctx: ctx.choose("?", ["eu", "us"], default="mars"), "/default.*one of eu, us"),
+        (lambda ctx: ctx.ask("?", FORM, default={"x": 1}), "/default/x"),
+        (lambda ctx: ctx.questions("?", [WHERE], default={}), "/default/Where"),
+        (lambda ctx: ctx.ask_text("?", default=3), "/default.*a string"),
+        (
+            lambda ctx: ctx.ask(
+                "?",
+                {"type": "object", "properties": {"pin": {"type": "string", "sealed": True}}},
+                default={"pin": "1234"},
+            ),
+            "/default/pin: a sealed field can't be declared",
+        ),
+    ],
+)
+async def test_a_declared_answer_that_does_not_fit_is_an_error_and_nobody_is_asked(
+    ask: Any, why: str
+) -> None:
+    refused = await drafted(ask)
+    assert isinstance(refused, ToolError)
+    assert re.search(why, str(refused))
+    assert "1234" not in str(refused)
+
+
+async def test_cancelled_is_not_expired_so_the_declared_answer_is_not_taken_in_this_process() -> (
+    None
+):
+    @tool
+    async def where(ctx: Context) -> list[Any]:
+        """Ask."""
+        return [await ctx.ask_text("Where?", default="eu"), str(ctx.outcome)]
+
+    assert await tool_told(where, Desk(None)) == [("ok", [None, "cancelled"])]
+    assert await tool_told(where, Desk("us")) == [("ok", ["us", "answered"])]
