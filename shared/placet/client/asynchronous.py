@@ -66,13 +66,8 @@ class Input:
             NotAllowed: `from_` may not answer.
             Conflict: it was settled otherwise; `body["input"]` says how, by whom and when.
         """
-        body: dict[str, Any] = {"action": str(action)}
-        if content is not None:
-            body["content"] = content
-        if from_ is not None:
-            body["from"] = from_
-        if digest is not None:
-            body["digest"] = digest
+        said = {"action": str(action), "content": content, "from": from_, "digest": digest}
+        body = {name: value for name, value in said.items() if value is not None}
         settled = await self._client.transport.post(f"/v1/inputs/{self.id}", body)
         return Input(InputValue.model_validate(settled), self._client)
 
@@ -96,8 +91,8 @@ class Input:
         return await self._resumed()
 
     async def _resumed(self) -> "Run":
-        request = self.value.request  # of a run below another, the root is who the caller follows
-        return await self._client.runs.wait(request.root_run_id or request.run_id, settled=self.id)
+        asked = self.value.request  # by a run below another: the caller follows the root
+        return await self._client.runs.wait(asked.root_run_id or asked.run_id, settled=self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,32 +167,23 @@ class Agent:
     ) -> Run:
         """Start a run and return at once. The same `key` is the same run.
 
-        `unattended` says that nobody is there, for it and all runs below it: what would ask is denied,
-        asks all the same, or runs; `allow` needs the operator's word and the scope `runs:unattended`.
+        `unattended`: nobody is there, for it and all runs below it; what becomes of what would ask.
         """
-        body: dict[str, Any] = {"input": text} | ({"user": user} if user else {})
-        body |= {"unattended": unattended} if unattended else {}
+        said = {"input": text, "user": user, "unattended": unattended}
+        body = {name: value for name, value in said.items() if value is not None}
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"/v1/agents/{self.name}/runs"
         return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
 
-    async def run(
-        self,
-        text: str,
-        *,
-        user: str | None = None,
-        key: str | None = None,
-        unattended: UnattendedApproval | None = None,
-    ) -> Run:
-        """Start a run as `start` does, and wait until it needs somebody, or has ended."""
-        return await (await self.start(text, user=user, key=key, unattended=unattended)).wait()
+    async def run(self, text: str, **options: Any) -> Run:
+        """Start a run, with what `start` takes, and wait until it needs somebody, or has ended."""
+        return await (await self.start(text, **options)).wait()
 
     async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:
         """Tell it something while it works. `mode="queue"` keeps what waits for an answer."""
         body = {"text": text, "mode": mode} | ({"user": user} if user else {})
-        return self._client.run_from(
-            await self._client.transport.post(f"/v1/agents/{self.name}/messages", body)
-        )
+        path = f"/v1/agents/{self.name}/messages"
+        return self._client.run_from(await self._client.transport.post(path, body))
 
     async def pending_inputs(self) -> list[Input]:
         """What waits for a person."""
@@ -216,9 +202,8 @@ class Agent:
 
     async def abort(self) -> Run:
         """End its current run at once; what waits is cancelled."""
-        return self._client.run_from(
-            await self._client.transport.post(f"/v1/agents/{self.name}/abort")
-        )
+        path = f"/v1/agents/{self.name}/abort"
+        return self._client.run_from(await self._client.transport.post(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +241,8 @@ class Runs:
     async def wait(self, run_id: str, *, settled: str | None = None) -> Run:
         """A run once it stands still and, if `settled` is given, has taken up that input."""
         while True:
-            found = await self._client.transport.get(
-                f"/v1/runs/{run_id}", wait=WAIT, settled=settled
-            )
+            path = f"/v1/runs/{run_id}"
+            found = await self._client.transport.get(path, wait=WAIT, settled=settled)
             run = self._client.run_from(found)
             waiting = {value.id for value in run.value.inputs}
             if run.status not in (RunStatus.QUEUED, RunStatus.RUNNING) and settled not in waiting:
