@@ -7,7 +7,7 @@ from placet.domain.label import Label
 from placet.domain.run import Message, RunStatus
 from placet.ids import derived_id
 from placet.messages import CommandName, RunCommand
-from placet_runner.rules.runs import CHILD, Document, command_entry, is_child
+from placet_runner.rules.runs import CHILD, NEXT, Document, command_entry, is_child
 
 
 def heritage_of(document: Document) -> Heritage:
@@ -17,9 +17,13 @@ def heritage_of(document: Document) -> Heritage:
 
 def child_entry(run_id: str, birth: Birth) -> Document:
     """A child run as its parent waits for it; whole, so that it can be started again."""
+    return _run_entry(CHILD, run_id, birth)
+
+
+def _run_entry(kind: str, run_id: str, birth: Birth) -> Document:
     return {
         "id": run_id,
-        "kind": CHILD,
+        "kind": kind,
         "call": birth.call_id,
         "request": birth.model_dump(mode="json"),
         "resolution": None,
@@ -36,7 +40,7 @@ def start_entry(run_id: str, namespace: str, birth: Birth) -> Document:
 
 
 def again_entry(document: Document, entry: Document) -> Document:
-    """The start of a child once more: one that has ended says so again."""
+    """The start of a child, or of the next turn, once more: a child that has ended says so again."""
     birth = Birth.model_validate(entry["request"])
     return start_entry(entry["id"], document["namespace"], birth)
 
@@ -86,10 +90,11 @@ def end_entries(
     return [command_entry(command, f"{document['_id']}.ended")]
 
 
-def next_turn(document: Document, held: Sequence[Message]) -> list[Document]:
-    """The agent's next run, for messages that this one could not take any more."""
-    if not held:
-        return []
+def next_turn(document: Document, held: Sequence[Message]) -> Document:
+    """The agent's next run, for messages that this one could not take any more.
+
+    The run that has ended keeps it among what is open until it is begun.
+    """
     run_id = derived_id("run", document["_id"], "next")
     birth = Birth(
         agent=document["agent"],
@@ -99,7 +104,7 @@ def next_turn(document: Document, held: Sequence[Message]) -> list[Document]:
         after_run_id=document["_id"],
         heritage=Heritage(unattended=heritage_of(document).unattended),
     )
-    return [start_entry(run_id, document["namespace"], birth)]
+    return _run_entry(NEXT, run_id, birth)
 
 
 def ended_again(document: Document) -> list[Document]:

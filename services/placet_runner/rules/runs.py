@@ -28,8 +28,8 @@ MOST_UNREAD = 32
 MAX_TRIES = 5
 """Claims in a row that ended with their holder; then the run fails with `crash_loop`."""
 
-CHILD = "child"
-"""The kind of an entry of `waiting` that is a run below this one."""
+CHILD, NEXT = "child", "next"
+"""The kinds of the entries of `waiting` that are runs: one below this one, or its agent's next turn."""
 
 Document = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """What runs tell one another: start, how a child ended, be quiet, stop. Each may come twice or late."""
 
 from placet.domain.heritage import Birth, ChildEnd
-from placet.domain.run import Message
+from placet.domain.run import Message, RunStatus
 from placet_runner.rules.families import ended_again
 from placet_runner.rules.runs import new_run
 from placet_runner.usecases.talk import Talk
@@ -23,6 +23,9 @@ class Descent:
             await self._talk.turn(
                 namespace, agent_id, run_id, birth.messages, birth.heritage, after
             )
+            if after:
+                begun = ChildEnd(run_id=run_id, status=RunStatus.COMPLETED)
+                await self._talk.runs.note_closed(after, begun)
             return
         document = new_run(run_id, namespace, birth, self._talk.clock.now())
         if await self._talk.create(document):

@@ -6,7 +6,7 @@ from placet.kernel.journal import RunCancelled, RunCompleted, RunFailed
 from placet.messages import EventType
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image, Step
-from placet_runner.rules.families import end_entries, next_turn, stop_entry
+from placet_runner.rules.families import again_entry, end_entries, next_turn, stop_entry
 from placet_runner.rules.runs import close_entry, event_entry, is_child
 from placet_runner.usecases.grip import Grip, Proposal
 from placet_runner.usecases.inbox import HUSH, still_open, unread
@@ -43,9 +43,11 @@ def _last(grip: Grip, how: Finish | Fail | Cancel, status: RunStatus) -> Proposa
     data |= {name: value for name, value in fields.items() if name == "error"}
     if grip.state.passed:
         data["passed"] = [each.model_dump(mode="json") for each in grip.state.passed]
-    sent, read = list[Document](), list[str]()
+    sent, asks, read = list[Document](), list[Document](), list[str]()
     if status is RunStatus.COMPLETED:
-        sent, read = next_turn(document, held), [message.id for message in unread(grip)]
+        asks = [next_turn(document, held)] if held else []
+        sent = [again_entry(document, entry) for entry in asks]
+        read = [message.id for message in unread(grip)]
     else:
         data["undelivered"] = [message.id for message in held]
         sent = [_closed(document, entry) for entry in still_open(grip)]
@@ -54,7 +56,7 @@ def _last(grip: Grip, how: Finish | Fail | Cancel, status: RunStatus) -> Proposa
     sent += end_entries(document, status, text, taint)
     kind = EventType(f"run.{status}")
     sent.append(event_entry(document, kind, number=0, at=grip.hand.clock.now(), **data))
-    return Proposal([entry], sent=sent, fields=fields, read=read)
+    return Proposal([entry], asks=asks, sent=sent, fields=fields, read=read)
 
 
 def _entry(how: Finish | Fail | Cancel) -> tuple[Entry, str, Document]:

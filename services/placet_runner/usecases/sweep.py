@@ -12,7 +12,7 @@ from placet.process import logs
 from placet.process.outbox import Sent, outgoing
 from placet_runner.ports import Document, Image, Runs
 from placet_runner.rules.families import again_entry, stop_entry
-from placet_runner.rules.runs import close_entry, command_entry, is_child, request_entry
+from placet_runner.rules.runs import NEXT, close_entry, command_entry, is_child, request_entry
 from placet_runner.usecases.replica import Replica
 
 BATCH = 100
@@ -104,6 +104,8 @@ def _unheeded(image: Image, again: Sequence[Document]) -> bool:
 
 def _repeat(image: Image, entry: Document) -> Document:
     """The question again, whole; or the wish to close it, where the run does not wait for it any more."""
+    if entry["kind"] == NEXT:
+        return again_entry(image.document, entry)
     if is_child(entry):
         live = image.status.live and not entry["closing"]
         return again_entry(image.document, entry) if live else stop_entry(image.document, entry)

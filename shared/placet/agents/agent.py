@@ -53,10 +53,19 @@ class HumanInput:
             raise DefinitionError(
                 f"human_input.expires_in_seconds is {seconds!r}; use 60 to 2592000 (30 days)"
             )
+        named: Any = self.approvers
+        if not isinstance(named, tuple | list) or len(named) > 100 or not all(map(_names, named)):
+            raise DefinitionError(
+                "human_input.approvers takes at most 100 names of 1 to 200 characters that are not blank"
+            )
         if self.on_expiry not in ("deny", "stop"):
             raise DefinitionError(
                 f"human_input.on_expiry is {self.on_expiry!r}; use one of deny, stop"
             )
+
+
+def _names(word: Any) -> bool:
+    return isinstance(word, str) and bool(word.strip()) and len(word) <= 200
 
 
 @dataclass(eq=False)

@@ -35,10 +35,12 @@ def policy_of(agent: "Agent") -> Policy:
     where = f"agent {agent.name}"
     known = {same_tool(name) for name in agent.toolbox}
     permissions = words(Decision, agent.tool_permissions, f"{where}: tool_permissions")
-    _check_names(where, "tool_permissions", permissions, known)
+    below = _below(agent)  # what holds for them too may be said here
+    denied = {name for name, word in permissions.items() if word is Decision.DENY} & below
+    _check_names(where, "tool_permissions", set(permissions) - denied, known)
     allowed = _allowed(agent, where)
     if allowed:
-        _check_names(where, "allowed_tools", allowed.names | allowed.negated, known)
+        _check_names(where, "allowed_tools", allowed.names | (allowed.negated - below), known)
     _check_classifiers(agent, where, allowed)
     intervention = agent.human_in_the_loop
     operator = agent.operator
@@ -60,6 +62,17 @@ def policy_of(agent: "Agent") -> Policy:
             allow_blueprint=operator.allows_blueprint(agent.name),
         ),
     )
+
+
+def _below(agent: "Agent") -> set[str]:
+    """The tools of the definitions that it may delegate to, as far as they are given themselves."""
+    found: dict[int, Agent] = {}
+    left = [agent]
+    while left:
+        given = [each for each in left.pop().delegates if not isinstance(each, str)]
+        left += [each for each in given if id(each) not in found]
+        found |= {id(each): each for each in given}
+    return {same_tool(name) for each in found.values() for name in each.toolbox}
 
 
 def unmatched(operator: Operator, agents: Collection["Agent"]) -> Sequence[str]:

@@ -54,13 +54,16 @@ async def review(
             raise Invalid(f"{found.id} is no review; answer it with placet respond {found.id}")
         if content is None:
             return _shown(found, request, json)
-        try:
-            settled = await found.settle(
-                "accept", content, from_=acting_user(from_), digest=request.digest or None
-            )
-        except Conflict as error:
-            show_conflict(error, json)
-            return Exit.CONFLICT
+        return await _settled(found, content, acting_user(from_), json)
+
+
+async def _settled(found: Input, content: dict[str, Any], by: str | None, json: bool) -> int:
+    digest = found.value.request.digest or None
+    try:
+        settled = await found.settle("accept", content, from_=by, digest=digest)
+    except Conflict as error:
+        show_conflict(error, json)
+        return Exit.CONFLICT
     if json:
         print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
     else:

@@ -92,11 +92,10 @@ class Agent:
     ) -> Run:
         """Start a run and return at once. The same `key` is the same run.
 
-        `unattended` says that nobody is there, for it and all runs below it: what would ask is denied,
-        asks all the same, or runs; `allow` needs the operator's word and the scope `runs:unattended`.
+        `unattended`: nobody is there, for it and all runs below it; what becomes of what would ask.
         """
-        body: dict[str, Any] = {"input": text} | ({"user": user} if user else {})
-        body |= {"unattended": unattended} if unattended else {}
+        said = {"input": text, "user": user, "unattended": unattended}
+        body = {name: value for name, value in said.items() if value is not None}
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"/v1/agents/{self.name}/runs"
         return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
@@ -128,9 +127,8 @@ class Agent:
     async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:
         """Tell it something while it works. `mode="queue"` keeps what waits for an answer."""
         body = {"text": text, "mode": mode} | ({"user": user} if user else {})
-        return self._client.run_from(
-            await self._client.transport.post(f"/v1/agents/{self.name}/messages", body)
-        )
+        path = f"/v1/agents/{self.name}/messages"
+        return self._client.run_from(await self._client.transport.post(path, body))
 
     async def pending_inputs(self) -> list[Input]:
         """What waits for a person."""
@@ -149,9 +147,8 @@ class Agent:
 
     async def abort(self) -> Run:
         """End its current run at once; what waits is cancelled."""
-        return self._client.run_from(
-            await self._client.transport.post(f"/v1/agents/{self.name}/abort")
-        )
+        path = f"/v1/agents/{self.name}/abort"
+        return self._client.run_from(await self._client.transport.post(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +186,8 @@ class Runs:
     async def wait(self, run_id: str, *, settled: str | None = None) -> Run:
         """A run once it stands still and, if `settled` is given, has taken up that input."""
         while True:
-            found = await self._client.transport.get(
-                f"/v1/runs/{run_id}", wait=WAIT, settled=settled
-            )
+            path = f"/v1/runs/{run_id}"
+            found = await self._client.transport.get(path, wait=WAIT, settled=settled)
             run = self._client.run_from(found)
             waiting = {value.id for value in run.value.inputs}
             if run.status not in (RunStatus.QUEUED, RunStatus.RUNNING) and settled not in waiting:

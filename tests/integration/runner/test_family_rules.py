@@ -14,6 +14,7 @@ from placet.clock import SystemClock
 from placet.domain.interaction import InputState
 from placet.domain.label import Label
 from placet.domain.run import RunStatus
+from placet.errors import DefinitionError
 from placet.process.platform import Buses, Databases
 from placet.store.sqlite import SQLiteDatabase
 from tests.integration.runner.agents import Ledger
@@ -56,6 +57,27 @@ async def test_ap_92_a_deny_of_any_run_above_holds_for_every_run_below(
         [refused] = told(await placet.image(lowest(run.id, path)), "drop")
         assert refused["outcome"] == "refused"
         assert ledger.executions == []
+
+
+@pytest.mark.parametrize(
+    "rules", [{"tool_permissions": {"drop": "deny"}}, {"allowed_tools": ["*", "!drop"]}], ids=str
+)
+async def test_ap_92_a_definition_may_deny_what_only_those_below_it_have(
+    rules: dict[str, Any],
+) -> None:
+    ledger = Ledger()
+    *_, leaf = family(ledger, leaf={"allowed_tools": ["*"]})
+    leaf.delegates = ()
+    leaf.__dict__.pop("toolbox")
+    top = Agent("top", model=leaf.model, delegates=[leaf], **rules)
+    async with system([top, leaf]) as placet:
+        run = await placet.client.agent("top").run(plan([to(("leaf", plan([DROP], "x")))], "done"))
+        assert ledger.executions == []
+        asks = "!drop" in str(rules)
+        assert run.status == (RunStatus.INPUT_REQUIRED if asks else RunStatus.COMPLETED)
+    for other in ({"tool_permissions": {"drop": "ask"}}, {"allowed_tools": ["drop"]}):
+        with pytest.raises(DefinitionError, match="drop"):
+            Agent("top", model=leaf.model, delegates=[leaf], **other)
 
 
 @pytest.mark.parametrize(

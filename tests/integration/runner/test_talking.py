@@ -31,7 +31,7 @@ from tests.integration.runner.family import (
     to,
     told,
 )
-from tests.integration.runner.test_family_ends import stopped_commands, sweep_now
+from tests.integration.runner.test_family_ends import nothing_open, stopped_commands, sweep_now
 from tests.integration.runner.test_messages import dead_with, publish
 from tests.support.eventually import eventually
 from tests.support.system import System, system
@@ -264,6 +264,24 @@ async def test_what_is_held_goes_to_a_run_that_somebody_started_first_and_to_no_
             await publish(placet, "placet-runner", "placet.runs", "start", start)
         after = await agent(run.agent_id).run("after", user="alice")
         assert await runs_of(placet, run.agent_id) == [run.id, busy.id, last, after.id]
+
+
+async def test_a_next_turn_whose_start_was_lost_is_begun_by_the_sweep(parts: Parts) -> None:
+    async with system([deaf(Ledger())], parts, sweep_seconds=0.05) as placet:
+        run = await placet.client.agent("ops").run(plan([DROP], "done"), user="alice")
+        [waiting] = await asked(placet, run)
+        await placet.client.agent(run.agent_id).message("held", user="alice")
+        lost = await stopped_commands(placet)
+        await waiting.settle("accept", True, from_="alice")
+        await placet.stands(run.id, "completed")
+        await placet.settled_outboxes(run.id)
+        await lost(placet)
+        assert await runs_of(placet, run.agent_id) == [run.id]
+        await sweep_now(placet, run.id)
+        _, second = await eventually(lambda: two(placet, run.agent_id))
+        assert await heard(placet, second) == ["held"]
+        await eventually(lambda: nothing_open(placet, run.id))
+        assert (await placet.image(run.id)).document["due"] is None
 
 
 async def test_a_next_turn_whose_id_was_buried_is_not_lost(parts: Parts) -> None:

@@ -346,6 +346,25 @@ def test_a_definition_that_can_not_be_used_says_why(make: Any, word: str) -> Non
         make()
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"expires_in_seconds": n} for n in (59, 2_592_001, 60.0, "60", True)),
+        *({"approvers": a} for a in ("carol", [""], ["  "], ["x" * 201], ["x"] * 101, [7])),
+        {"on_expiry": "approve"},
+    ],
+    ids=lambda settings: str(settings)[:40],
+)
+def test_c31_what_human_input_can_not_be_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionError, match="human_input"):
+        HumanInput(**settings)
+
+
+def test_c31_what_human_input_can_be() -> None:
+    for seconds in (60, 2_592_000):
+        HumanInput(expires_in_seconds=seconds, approvers=("x" * 200,) * 100)
+
+
 def test_a_file_that_does_not_import_is_named_with_its_line_and_the_rest_loads(
     tmp_path: Path,
 ) -> None:

@@ -108,6 +108,7 @@ def test_placets_own_messages_stay_open_to_fields_of_a_newer_writer() -> None:
     "named",
     [
         {"agent_id": "agt_1"},
+        {"root_agent_id": "agt_1"},
         {"agent_id": "run_1"},
         {"path": ["ops", "agt_1"]},
         {"path": ["run_1"]},
