@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.markup import escape
 
+from placet.domain.form import choices
 from placet.domain.interaction import (
     ApprovalRequest,
     EditTextRequest,
@@ -78,6 +79,8 @@ def _choices(request: InteractionRequest) -> Iterator[str]:
                 yield _field(name, field, needed=name in required)
         case UrlRequest():
             yield f"page: {safe(request.url)}"
+            if request.warning:
+                yield f"[yellow]{safe(request.warning)}[/]"
         case EditTextRequest():
             yield from _block(request.text, "text: ")
         case ReviewRequest():
@@ -102,9 +105,12 @@ def _question(question: Question) -> Iterator[str]:
 
 def _field(name: str, field: dict[str, Any], *, needed: bool) -> str:
     """A field of a form: its name, what fits, and whether it must be there."""
-    enum = field.get("enum") or field.get("items", {}).get("enum")
-    fits = " | ".join(str(option) for option in enum) if enum else str(field.get("type", "string"))
+    offered = choices(field) or choices(field.get("items", {}))
+    titles = [title for _, title in offered or ()]
+    fits = " | ".join(titles) if titles else str(field.get("type", "string"))
     notes = [fits, *(["required"] if needed else [])]
+    if field.get("sealed") is True:
+        notes.append("sealed: only the tool reads it")
     if "default" in field:
         notes.append(f"default {json.dumps(field['default'], ensure_ascii=False)}")
     told = field.get("description") or field.get("title")

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from getpass import getpass
 from typing import Any
 
 from placet.domain.digest import strict_json
-from placet.domain.form import choices
+from placet.domain.form import choices, sealed_names
 from placet.domain.interaction import (
     FormRequest,
     InteractionRequest,
@@ -13,6 +14,7 @@ from placet.domain.interaction import (
     QuestionsRequest,
     ReviewRequest,
 )
+from placet.domain.visible import visible
 from placet.errors import FieldError, Invalid
 
 Given = Mapping[str, list[str]]
@@ -21,9 +23,11 @@ Given = Mapping[str, list[str]]
 def content(request: InteractionRequest, pairs: Sequence[str]) -> dict[str, Any]:
     """What the pairs amount to. A text that is not of its field's type is sent as it is, and refused.
 
+    A sealed field may be named alone: its text is then read from the terminal, without echo.
+
     Raises Invalid for a pair without `=`, a name that is not asked for, and a kind without fields.
     """
-    given = _paired(pairs)
+    given = _paired(pairs, sealed_names(request.form) if isinstance(request, FormRequest) else ())
     match request:
         case FormRequest():
             return _form(request.form["properties"], given)
@@ -36,11 +40,13 @@ def content(request: InteractionRequest, pairs: Sequence[str]) -> dict[str, Any]
             raise Invalid(f"--field does not answer a {request.kind}")
 
 
-def _paired(pairs: Sequence[str]) -> dict[str, list[str]]:
+def _paired(pairs: Sequence[str], sealed: Sequence[str]) -> dict[str, list[str]]:
     given: dict[str, list[str]] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
-        if not equals:
+        if not equals and name in sealed:
+            text = getpass(f"{visible(name)}: ")
+        elif not equals:
             raise Invalid(f"--field {pair}: write it as name=value")
         given.setdefault(name, []).append(text)
     return given

@@ -1,9 +1,11 @@
 """How each kind is answered in a terminal, as a command to copy."""
 
 import shlex
+from collections.abc import Sequence
 
 from placet.cli.asked import safe
 from placet.client import Input
+from placet.domain.form import sealed_names
 from placet.domain.interaction import (
     ApprovalRequest,
     ConfirmRequest,
@@ -40,7 +42,8 @@ def how_to(request: InteractionRequest) -> str:
                 return '"label"'
             return _fields([question.header for question in request.questions])
         case FormRequest():
-            return _fields(request.form.get("required") or list(request.form["properties"])[:1])
+            names = request.form.get("required") or list(request.form["properties"])[:1]
+            return _fields(names, sealed_names(request.form))
         case ReviewRequest():
             return f"--field outcome={request.outcomes[0]}   (or {', '.join(request.outcomes[1:])})"
         case EditTextRequest():
@@ -49,5 +52,8 @@ def how_to(request: InteractionRequest) -> str:
             return '"text"'
 
 
-def _fields(names: list[str]) -> str:
-    return " ".join(f"--field {safe(shlex.quote(name))}=..." for name in names)
+def _fields(names: list[str], sealed: Sequence[str] = ()) -> str:
+    """What is sealed is named alone, and typed where no history of the shell keeps it."""
+    return " ".join(
+        f"--field {safe(shlex.quote(name))}{'' if name in sealed else '=...'}" for name in names
+    )
