@@ -39,7 +39,10 @@ class Terminal:
         return code, printed.out, printed.err
 
     async def asks(self, kind: str) -> str:
-        return (await self.desk.ask(KINDS[kind].request(new_id("inp")))).id
+        """Ask as a runner does, which says until when."""
+        until = {"expires_at": SystemClock().now() + timedelta(days=7)}
+        request = KINDS[kind].request(new_id("inp")).model_copy(update=until)
+        return (await self.desk.ask(request)).id
 
     async def states(self, *ids: str) -> list[str]:
         return [str((await self.desk.get(id)).state) for id in ids]
@@ -204,7 +207,11 @@ async def test_more_time_is_given_in_hours_from_the_deadline(terminal: Terminal)
 
 
 async def test_who_may_not_answer_gives_no_more_time(terminal: Terminal) -> None:
-    record = await terminal.desk.ask(approval(audience=Audience(initiator="bob")))
+    record = await terminal.desk.ask(
+        approval(
+            audience=Audience(initiator="bob"), expires_at=SystemClock().now() + timedelta(days=7)
+        )
+    )
     assert (await terminal.type("extend", record.id, "--hours", "1"))[0] == 4
     assert (await terminal.type("extend", new_id("inp"), "--hours", "1"))[0] == 3
     done = await terminal.asks("confirm")
