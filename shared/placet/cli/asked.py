@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.markup import escape
 
+from placet.domain.form import choices
 from placet.domain.interaction import (
     ApprovalRequest,
     EditTextRequest,
@@ -102,13 +103,19 @@ def _question(question: Question) -> Iterator[str]:
 
 def _field(name: str, field: dict[str, Any], *, needed: bool) -> str:
     """A field of a form: its name, what fits, and whether it must be there."""
-    enum = field.get("enum") or field.get("items", {}).get("enum")
-    fits = " | ".join(str(option) for option in enum) if enum else str(field.get("type", "string"))
+    offered = choices(field["items"] if field.get("type") == "array" else field)
+    fits = " | ".join(map(_offered, offered)) if offered else str(field.get("type", "any"))
     notes = [fits, *(["required"] if needed else [])]
     if "default" in field:
         notes.append(f"default {json.dumps(field['default'], ensure_ascii=False)}")
     told = field.get("description") or field.get("title")
     return f"{safe(name)} [dim]({safe(', '.join(notes))})[/]" + (f" {safe(told)}" if told else "")
+
+
+def _offered(option: tuple[Any, str]) -> str:
+    """A value that may be chosen, with its title where that is another word."""
+    value, title = option
+    return str(value) if title == str(value) else f"{value} ({title})"
 
 
 def _block(content: Any, label: str = "") -> Iterator[str]:
