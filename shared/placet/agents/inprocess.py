@@ -100,6 +100,7 @@ class _Run:
         self.note(
             RunStarted(
                 instructions=self.agent.instructions,
+                stage_instructions=self.agent.stage_instructions,
                 stage=self.agent.first_stage,
                 heritage=heritage,
             )
