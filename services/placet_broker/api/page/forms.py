@@ -98,7 +98,7 @@ def _question(question: Question, name: str, form: FormData) -> Any:
 
 
 def _fields(schema: Mapping[str, Any], form: FormData) -> dict[str, Any]:
-    """A field that was left empty is left out, unless it must be there."""
+    """A field that was left empty is left out; the broker says if it must be there."""
     content = {}
     for name, field in schema["properties"].items():
         given = _field(field, form, f"f_{name}")
