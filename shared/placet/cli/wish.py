@@ -86,7 +86,9 @@ def _printed_option(waiting: Input, choice: int) -> Any:
     if not 0 <= choice <= len(request.scopes):
         raise Invalid(f"--choice {choice}: the options are 0 to {len(request.scopes)}")
     if choice == len(request.scopes):
-        return {"decision": "denied"}
+        return {"decision": "denied"} if request.accepts != "anything" else "no"
+    if request.accepts == "anything":
+        return "yes"  # the agent's own evaluator reads words
     return {"decision": "approved", "scope": request.scopes[choice]}
 
 

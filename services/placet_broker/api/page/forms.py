@@ -70,11 +70,11 @@ def _content(request: InteractionRequest, form: FormData) -> Any:
 
 
 def _approval(request: ApprovalRequest, form: FormData) -> Any:
-    """Where an evaluator reads words, the buttons say them."""
+    """Where the agent's own evaluator reads the answer, the buttons say words."""
     decision = _text(form, "decision")
     if decision == "trust":
         return "trust"
-    if decision == "approved" and request.accepts != "decision":
+    if decision == "approved" and request.accepts == "anything":
         return "yes"
     if decision == "skipped":
         return {"decision": "skipped"}
