@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from placet.agents.scripted import ScriptedModel
     from placet.agents.terminal import CliInteractionHandler
     from placet.agents.tool import Tool, tool
+    from placet.client.approving import WebApprovalHandler
     from placet.domain.answer import Action
     from placet.domain.interaction import ApprovalDecision, ApprovalRequest, Option, Question
     from placet.domain.risk import ToolRisk
@@ -51,6 +52,7 @@ __all__ = [
     "Tool",
     "ToolError",
     "ToolRisk",
+    "WebApprovalHandler",
     "tool",
 ]
 _MODULES = {
@@ -78,6 +80,7 @@ _MODULES = {
     "Tool": "agents.tool",
     "ToolError": "errors",
     "ToolRisk": "domain.risk",
+    "WebApprovalHandler": "client.approving",
     "tool": "agents.tool",
 }
 
