@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from placet.agents.scripted import ScriptedModel
     from placet.agents.terminal import CliInteractionHandler
     from placet.agents.tool import Tool, tool
-    from placet.client.approving import WebApprovalHandler
     from placet.domain.answer import Action
     from placet.domain.interaction import ApprovalDecision, ApprovalRequest, Option, Question
     from placet.domain.risk import ToolRisk
@@ -52,7 +51,6 @@ __all__ = [
     "Tool",
     "ToolError",
     "ToolRisk",
-    "WebApprovalHandler",
     "tool",
 ]
 _MODULES = {
@@ -80,7 +78,6 @@ _MODULES = {
     "Tool": "agents.tool",
     "ToolError": "errors",
     "ToolRisk": "domain.risk",
-    "WebApprovalHandler": "client.approving",
     "tool": "agents.tool",
 }
 

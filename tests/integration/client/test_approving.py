@@ -7,9 +7,8 @@ import anyio
 import httpx2
 import pytest
 
-from placet import WebApprovalHandler
 from placet.agents.inprocess import RunResult
-from placet.client import AsyncClient, Input
+from placet.client import AsyncClient, Input, WebApprovalHandler
 from placet.process.auth import Scope
 from tests.integration.runner.agents import Ledger, agent, once
 from tests.support.desk import told
