@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from placet.agents.scripted import ScriptedModel
     from placet.agents.terminal import CliInteractionHandler
     from placet.agents.tool import Tool, tool
+    from placet.domain.answer import Action
     from placet.domain.interaction import ApprovalDecision, ApprovalRequest, Option, Question
     from placet.domain.risk import ToolRisk
     from placet.domain.stage import InteractionPoint, Stage
     from placet.errors import PlacetError, ToolError
 
 __all__ = [
+    "Action",
     "Agent",
     "ApprovalDecision",
     "ApprovalHandler",
@@ -52,6 +54,7 @@ __all__ = [
     "tool",
 ]
 _MODULES = {
+    "Action": "domain.answer",
     "Agent": "agents.agent",
     "ApprovalDecision": "domain.interaction",
     "ApprovalHandler": "agents.handlers",

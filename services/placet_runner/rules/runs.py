@@ -157,8 +157,13 @@ def event_entry(
     )
 
 
-def waiting_entry(request: Request, call_id: str, point: str = "") -> Document:
-    """A question as the run keeps it while it waits; whole, so that it can be asked again."""
+def waiting_entry(
+    request: Request, call_id: str, point: str = "", *, tainted: bool = False
+) -> Document:
+    """A question as the run keeps it while it waits; whole, so that it can be asked again.
+
+    `tainted`: the taint gate alone asks.
+    """
     return {
         "id": request.id,
         "kind": str(getattr(request, "kind", "")),
@@ -167,6 +172,7 @@ def waiting_entry(request: Request, call_id: str, point: str = "") -> Document:
         "resolution": None,
         "closing": None,
         **({"point": point} if point else {}),
+        **({"tainted": True} if tainted else {}),
     }
 
 

@@ -80,6 +80,8 @@ def _reason(entry: Document) -> WaitReason:
     if entry.get("point"):
         return WaitReason.INTERACTION_POINT
     match entry["kind"]:
+        case Kind.TOOL_APPROVAL if entry.get("tainted"):
+            return WaitReason.TAINT_GATE
         case Kind.TOOL_APPROVAL:
             return WaitReason.TOOL_APPROVAL
         case Kind.REVIEW:

@@ -6,6 +6,7 @@ from datetime import datetime
 from placet.agents.agent import Agent
 from placet.agents.delegating import births
 from placet.domain.interaction import ApprovalRequest, InteractionRequest
+from placet.gate import Level
 from placet.kernel import State
 from placet.kernel.asking import Asker, at_point, opened, presented
 from placet.kernel.call import CallState
@@ -40,9 +41,18 @@ def asking(
             )
             for request, call in pairs
         ],
-        asks=[waiting_entry(request, call.call.id) for request, call in pairs],
+        asks=[
+            waiting_entry(request, call.call.id, tainted=_for_its_data(request, call))
+            for request, call in pairs
+        ],
         sent=[request_entry(request) for request, _ in pairs],
     )
+
+
+def _for_its_data(request: InteractionRequest, call: CallState) -> bool:
+    """Whether a question is asked for the data alone that the call would carry out."""
+    leaks = call.verdict is not None and call.verdict.level is Level.TAINT
+    return leaks and isinstance(request, ApprovalRequest)
 
 
 def presenting(asker: Asker, state: State, present: Present, now: datetime) -> Proposal:

@@ -28,6 +28,7 @@ async def begin(agent: Agent, grip: Grip) -> None:
     grip.note(
         RunStarted(
             instructions=agent.instructions,
+            stage_instructions=agent.stage_instructions,
             tools=tools,
             stage=agent.first_stage,
             heritage=heritage_of(grip.image.document),

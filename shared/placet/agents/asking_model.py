@@ -9,6 +9,7 @@ from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.models import Conversation, Model
 from placet.agents.situation import situation
 from placet.domain.digest import check_storable
+from placet.domain.stage import Stage
 from placet.errors import Invalid, ModelError
 from placet.kernel.journal import ModelReplied
 from placet.kernel.staging import Region
@@ -24,8 +25,8 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
     Providers repeat or leave out call ids, so each call gets one of ours, unique in its run.
     """
     here = situation(agent, state)
-    instructions = state.started.instructions if state.started else agent.instructions
-    said = _instructions(instructions, here.stage.instructions, state.regions)
+    parts = (*_prompt(agent, here.stage, state), *_pinned(state.regions))
+    said = "\n\n".join(part for part in parts if part)
     conversation = Conversation(said, tuple(state.turns), here.schemas)
     reply = await _reply(here.model, conversation)
     step = state.steps + 1
@@ -51,13 +52,20 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
     return ModelReplied(reply=kept)
 
 
-def _instructions(agent: str, stage: str, regions: Mapping[str, Region]) -> str:
-    """What the model is told first: the agent's words, the stage's, and the pinned regions."""
-    pinned = [
+def _prompt(agent: Agent, stage: Stage, state: State) -> tuple[str, str]:
+    """The agent's words and the stage's, as they were when the run began."""
+    if state.started is None:
+        return agent.instructions, stage.instructions
+    then = state.started.stage_instructions.get(stage.name, stage.instructions)
+    return state.started.instructions, then
+
+
+def _pinned(regions: Mapping[str, Region]) -> list[str]:
+    """The pinned regions, each under its name."""
+    return [
         f"# {name}{' (as the user edited it)' if region.edited else ''}\n\n{region.text}"
         for name, region in regions.items()
     ]
-    return "\n\n".join(part for part in (agent, stage, *pinned) if part)
 
 
 async def _reply(model: Model, conversation: Conversation) -> ModelReply:

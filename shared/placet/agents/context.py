@@ -268,7 +268,8 @@ class Context:
     def _answer(self, ask: Ask, draft: InteractionRequest) -> Any:
         if ask.digest != draft.with_digest().digest:
             raise ToolError(
-                f"ask {self._asked} of this call was {ask.message!r} and is now {draft.message!r}; "
+                f"ask {self._asked} of this call was the {ask.kind} {ask.message!r} and is now the "
+                f"{draft.kind} {draft.message!r}{_but(ask.message == draft.message)}; "
                 "a tool must ask the same questions in the same order each time it runs"
             )
         outcome, ended = ask.outcome, ask.resolution
@@ -278,3 +279,7 @@ class Context:
         if outcome is None or outcome.state not in (InputState.ANSWERED, InputState.EXPIRED):
             return None
         return outcome.content  # of what expired: the answer that was declared for that, if any
+
+
+def _but(same_words: bool) -> str:
+    return ", with something else in it" if same_words else ""

@@ -27,7 +27,7 @@ MOST_CHILDREN = 16
 """Child runs that one run waits for at once: what they are made from is in its document."""
 LONGEST_TASK = 16_384
 DEEPEST = 5
-"""Runs between the root and its deepest descendant, both counted, but for the root."""
+"""How many runs may stand below a root, one below the other."""
 
 
 def delegate_to(names: Sequence[str]) -> Tool:

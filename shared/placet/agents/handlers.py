@@ -24,7 +24,7 @@ class InteractionHandler(Protocol):
     """Any backend that can answer the other kinds."""
 
     async def ask(self, request: InteractionRequest) -> Any:
-        """Content that fits the request, or None for no answer."""
+        """Content that fits the request; `Action.DECLINE` to refuse it; None for no answer."""
         ...
 
 

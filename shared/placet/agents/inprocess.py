@@ -1,7 +1,9 @@
 """The in-process runtime: the same kernel, people asked in place, nothing kept."""
 
 import asyncio
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from placet.agents.agent import Agent
 from placet.agents.asking_model import ask_model
@@ -98,6 +100,7 @@ class _Run:
         self.note(
             RunStarted(
                 instructions=self.agent.instructions,
+                stage_instructions=self.agent.stage_instructions,
                 stage=self.agent.first_stage,
                 heritage=heritage,
             )
@@ -130,8 +133,7 @@ class _Run:
         try:
             self.note(await ask_model(self.agent, self.state))
         except ModelError as error:
-            self.note(RunFailed(code=error.code, message=str(error)))
-            self.result.status, self.result.error = "failed", str(error)
+            self.end(Fail(error.code, str(error)))
 
     async def act(self, act: Act) -> None:
         for result in act.close:
@@ -147,7 +149,7 @@ class _Run:
             for call in act.start:
                 key = self.asker.key(call.call.id)
                 self.note(ToolStarted(call_id=call.call.id, key=key, attempt=call.attempt + 1))
-            await asyncio.gather(*(self.run_call(call) for call in act.start))
+            await _all(self.run_call(call) for call in act.start)
 
     async def present(self, present: Present) -> None:
         request = at_point(self.asking, self.state.stage, present, self.clock.now())
@@ -198,6 +200,17 @@ class _Run:
                 )
             case result:
                 self.note(ToolFinished(result=result))
+
+
+async def _all(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run them beside one another; what one raises ends the others before it goes on its way."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def run_in_process(

@@ -48,6 +48,8 @@ class People:
         if content is None:
             return Outcome(state=InputState.CANCELLED)
         try:
+            if isinstance(content, Action):
+                return reduce(request, content)
             return reduce(request, Action.ACCEPT, content)
         except Invalid as error:
             raise Invalid(

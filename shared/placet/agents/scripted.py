@@ -37,7 +37,7 @@ def calls(*wanted: tuple[str, Mapping[str, Any]], text: str = "") -> ModelReply:
 
 
 def steps(*replies: ModelReply) -> Script:
-    """A script that gives these replies in order, by how often the model has answered the last message.
+    """A script that gives these replies in order, by how often the model has replied in the conversation.
 
     After the last reply it repeats it.
     """

@@ -105,9 +105,8 @@ def _question(question: Question) -> Iterator[str]:
 
 def _field(name: str, field: dict[str, Any], *, needed: bool) -> str:
     """A field of a form: its name, what fits, and whether it must be there."""
-    offered = choices(field) or choices(field.get("items", {}))
-    titles = [title for _, title in offered or ()]
-    fits = " | ".join(titles) if titles else str(field.get("type", "string"))
+    offered = choices(field["items"] if field.get("type") == "array" else field)
+    fits = " | ".join(map(_offered, offered)) if offered else str(field.get("type", "any"))
     notes = [fits, *(["required"] if needed else [])]
     if field.get("sealed") is True:
         notes.append("sealed: only the tool reads it")
@@ -115,6 +114,12 @@ def _field(name: str, field: dict[str, Any], *, needed: bool) -> str:
         notes.append(f"default {json.dumps(field['default'], ensure_ascii=False)}")
     told = field.get("description") or field.get("title")
     return f"{safe(name)} [dim]({safe(', '.join(notes))})[/]" + (f" {safe(told)}" if told else "")
+
+
+def _offered(option: tuple[Any, str]) -> str:
+    """A value that may be chosen, with its title where that is another word."""
+    value, title = option
+    return str(value) if title == str(value) else f"{value} ({title})"
 
 
 def _block(content: Any, label: str = "") -> Iterator[str]:

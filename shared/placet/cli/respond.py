@@ -30,6 +30,9 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     deny: Annotated[
         bool, Parameter(group=_DECISION, negative="", help="No; declines any kind.")
     ] = False,
+    cancel: Annotated[
+        bool, Parameter(group=_DECISION, negative="", help="There will be no answer.")
+    ] = False,
     content: Annotated[str | None, Parameter(group=_DECISION, help="The answer as JSON.")] = None,
     field: Annotated[
         tuple[str, ...],
@@ -64,7 +67,7 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     Exits with 5 if it was settled otherwise, 4 if you may not, 3 if there is no such input.
     """
     scope = _scope(stage, session)
-    wish = Wish(text, content, choice, approve, deny, reason, scope, trust, field)
+    wish = Wish(text, content, choice, approve, deny, cancel, reason, scope, trust, field)
     async with client() as placet:
         if batch is not None:
             answers = answered_in(batch, acting_user(from_))

@@ -26,6 +26,7 @@ class Wish:
     choice: int | None = None
     approve: bool = False
     deny: bool = False
+    cancel: bool = False
     reason: str | None = None
     scope: str | None = None
     trust: bool = False
@@ -39,6 +40,8 @@ class Wish:
             raise Invalid("--trust goes with --approve")
         if self.deny:
             return Action.DECLINE, self._reason(request)
+        if self.cancel:
+            return Action.CANCEL, self._reason(request)
         if self.approve:
             return Action.ACCEPT, self._yes(request)
         if self.fields:
@@ -52,7 +55,7 @@ class Wish:
         return Action.ACCEPT, self.text
 
     def _reason(self, request: InteractionRequest) -> str | None:
-        """A no with a reason is an approval's alone."""
+        """A reason is an approval's alone."""
         return self.reason if isinstance(request, ApprovalRequest) else None
 
     def _yes(self, request: InteractionRequest) -> Any:
@@ -83,7 +86,9 @@ def _printed_option(waiting: Input, choice: int) -> Any:
     if not 0 <= choice <= len(request.scopes):
         raise Invalid(f"--choice {choice}: the options are 0 to {len(request.scopes)}")
     if choice == len(request.scopes):
-        return {"decision": "denied"}
+        return {"decision": "denied"} if request.accepts != "anything" else "no"
+    if request.accepts == "anything":
+        return "yes"  # the agent's own evaluator reads words
     return {"decision": "approved", "scope": request.scopes[choice]}
 
 

@@ -26,6 +26,17 @@ def check_content(request: InteractionRequest, content: Any) -> None:
         raise _unfit(f"one text is no answer to this {request.kind}; {_wanted(request)}")
 
 
+def check_goes_on(request: InteractionRequest) -> None:
+    """Refuse to wait for a run that is not Placet's: what another service asks has none.
+
+    Raises Invalid, naming what answers it.
+    """
+    if not request.run_id.startswith("run_"):
+        raise Invalid(
+            "another service asks this, so there is no run to wait for; use accept(...) or settle(...)"
+        )
+
+
 def check_says_who(for_others: bool) -> None:
     """Refuse an answer of a credential that answers for others and does not say for whom."""
     if for_others:

@@ -77,8 +77,10 @@ class Input:
         Approvals and confirms take True or False, questions a label or text, forms an object. With
         other inputs of the run still open, it is `input_required` still, and lists the rest.
 
-        Raises as `settle` does; what can't be meant is Invalid before anything is sent.
+        Raises as `settle` does. What can't be meant is Invalid before anything is sent, and so is what
+        another service asks: that has no run, `accept` and `settle` answer it.
         """
+        checks.check_goes_on(self.value.request)
         await self.accept(value, from_=from_)
         return await self.resumed()
 
@@ -89,13 +91,15 @@ class Input:
         return await self.settle(Action.ACCEPT, value, from_=from_)
 
     async def decline(self, reason: str | None = None, *, from_: str | None = None) -> "Run":
-        """Decline any input; an approval takes a reason. Returns the run as `answer` does."""
+        """Decline any input; an approval takes a reason. Returns the run, and raises, as `answer` does."""
+        checks.check_goes_on(self.value.request)
         await self._check_from(from_)
         await self.settle(Action.DECLINE, reason, from_=from_)
         return await self.resumed()
 
     async def cancel(self, *, from_: str | None = None) -> "Run":
-        """Cancel the question. Returns the run as `answer` does."""
+        """Cancel the question. Returns the run, and raises, as `answer` does."""
+        checks.check_goes_on(self.value.request)
         await self._check_from(from_)
         await self.settle(Action.CANCEL, from_=from_)
         return await self.resumed()

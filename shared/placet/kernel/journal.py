@@ -29,6 +29,8 @@ class RunStarted(_Fact):
 
     type: Literal["run.started"] = "run.started"
     instructions: str = ""
+    stage_instructions: dict[str, str] = {}
+    """What each stage says to the model besides, by its name."""
     tools: dict[str, str] = {}
     """Schema digest by tool name."""
     stage: str = "main"

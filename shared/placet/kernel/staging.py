@@ -86,6 +86,9 @@ class Staging:
             self.rounds[point] = self.rounds.get(point, 0) + 1
             self.satisfied = {}
         if entry.text is not None:
+            # Also an edit at the cap: nobody approved this text. What was exhausted stays so, or two
+            # points could edit for each other for ever.
+            self.satisfied = {p: how for p, how in self.satisfied.items() if how == "exhausted"}
             self.text, self.edited, self.revised = entry.text, True, True
             return [UserTurn(text=f"{EDITED}\n\n{entry.text}", sender=entry.by), *self._pass(entry)]
         return self._pass(entry)

@@ -127,6 +127,8 @@ class FakePerson:
     async def ask(self, request: InteractionRequest) -> Any:
         """The answer to any other question, in this process; None: no answer."""
         outcome = self._outcome(request)
+        if outcome is not None and outcome.state is InputState.DECLINED:
+            return Action.DECLINE
         return outcome.content if outcome and outcome.state is InputState.ANSWERED else None
 
     async def attend(self, client: AsyncClient, now: datetime) -> int:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,10 @@ pytestmark = pytest.mark.integration
 SCOPES = (Scope.INPUTS_READ, Scope.INPUTS_ANSWER, Scope.REVIEWS_ANSWER)
 
 
+def in_a_week() -> datetime:
+    return SystemClock().now() + timedelta(days=7)
+
+
 @dataclass
 class Terminal:
     """A broker, and the command as alice types it."""
@@ -39,10 +43,8 @@ class Terminal:
         return code, printed.out, printed.err
 
     async def asks(self, kind: str) -> str:
-        """Ask as a runner does, which says until when."""
-        until = {"expires_at": SystemClock().now() + timedelta(days=7)}
-        request = KINDS[kind].request(new_id("inp")).model_copy(update=until)
-        return (await self.desk.ask(request)).id
+        asked = KINDS[kind].request(new_id("inp"))
+        return (await self.desk.ask(asked.model_copy(update={"expires_at": in_a_week()}))).id
 
     async def states(self, *ids: str) -> list[str]:
         return [str((await self.desk.get(id)).state) for id in ids]
@@ -207,11 +209,8 @@ async def test_more_time_is_given_in_hours_from_the_deadline(terminal: Terminal)
 
 
 async def test_who_may_not_answer_gives_no_more_time(terminal: Terminal) -> None:
-    record = await terminal.desk.ask(
-        approval(
-            audience=Audience(initiator="bob"), expires_at=SystemClock().now() + timedelta(days=7)
-        )
-    )
+    asked = approval(audience=Audience(initiator="bob"), expires_at=in_a_week())
+    record = await terminal.desk.ask(asked)
     assert (await terminal.type("extend", record.id, "--hours", "1"))[0] == 4
     assert (await terminal.type("extend", new_id("inp"), "--hours", "1"))[0] == 3
     done = await terminal.asks("confirm")
@@ -227,3 +226,11 @@ async def test_what_happens_if_nobody_answers_is_shown_where_the_asker_said_so(
     record = await terminal.desk.ask(request.model_copy(update=more))
     _, out, _ = await terminal.type("show", record.id)
     assert "if nobody answers: carry on" in out
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+async def test_every_kind_can_be_declined_and_cancelled(terminal: Terminal, kind: str) -> None:
+    declined, cancelled = await terminal.asks(kind), await terminal.asks(kind)
+    assert (await terminal.type("respond", declined, "--deny"))[0] == 0
+    assert (await terminal.type("respond", cancelled, "--cancel"))[0] == 0
+    assert await terminal.states(declined, cancelled) == ["declined", "cancelled"]

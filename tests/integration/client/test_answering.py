@@ -15,6 +15,7 @@ from placet.errors import Conflict, Invalid, NotFound
 from placet.ids import new_id
 from placet.process.auth import ALL_SCOPES
 from placet.process.http import create_app
+from placet_broker.rules.opening import Asker
 from tests.integration.broker.desk import RUNNER_ASKS, approval, of_service
 from tests.integration.runner.agents import Ledger, agent, once
 from tests.support.kinds import KINDS
@@ -242,3 +243,15 @@ async def test_the_sync_sdk_does_the_same(placet: System, ledger: Ledger) -> Non
         status, states = await anyio.to_thread.run_sync(in_thread, url)
     assert (status, states) == ("completed", ["answered", "answered"])
     assert ledger.executions == [("drop", {"name": "one"})]
+
+
+async def test_what_another_service_asks_has_no_run_to_wait_for_and_stays_open(
+    placet: System,
+) -> None:
+    asker = Asker("service:billing", "default")
+    record = await placet.broker.use_cases.open_request(of_service(), asker)
+    waiting = await placet.client.input(record.id)
+    for said in (waiting.answer(True), waiting.decline(), waiting.cancel()):
+        with pytest.raises(Invalid, match="no run to wait for"):
+            await said
+    assert (await waiting.accept(True)).state == "answered"

@@ -117,6 +117,7 @@ async def test_an_error_keeps_the_label_of_its_tool() -> None:
     async with system([desk.agent(calls(("leaks", {})), pays(3), taint=True)]) as placet:
         run = await placet.client.agent("ops").run("go", user="alice")
         assert run.status == RunStatus.INPUT_REQUIRED
+        assert run.value.wait_reasons == ("taint_gate",)
         assert desk.paid == []
 
 

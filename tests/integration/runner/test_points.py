@@ -14,7 +14,7 @@ from placet.kernel.turns import ModelReply
 from placet.process.platform import Buses, Databases
 from tests.integration.runner.agents import Ledger, agent
 from tests.support.eventually import eventually
-from tests.support.system import System, on_disk, system
+from tests.support.system import System, deploy, on_disk, system
 from tests.support.watched import EXAMPLE_SCRIPT, Watched, example, point, staged
 
 pytestmark = pytest.mark.integration
@@ -244,3 +244,27 @@ async def test_the_example_runs_durably_from_the_plan_to_the_report(
         journal = await placet.client.runs.journal(run.id)
         ended = [e["result"]["outcome"] for e in journal if e["type"] == "tool.finished"]
         assert ended == ["ok", "ok", "ok", "refused", "ok"]
+
+
+async def test_cp_32_a_run_goes_on_with_the_words_of_its_stages_that_it_started_with() -> None:
+    model = Watched(says("the plan"), says("built"))
+    coder = staged(model, point(), instructions="you code")
+    before = [
+        stage.model_copy(update={"instructions": f"{stage.name} as it was"})
+        for stage in coder.stages
+    ]
+    deploy(coder, stages=tuple(before))
+    async with system([coder]) as placet:
+        run = await start(placet)
+        loaded = placet.runner.loaded.agents["coder"]
+        after = [
+            stage.model_copy(update={"instructions": f"{stage.name} by now"})
+            for stage in loaded.stages
+        ]
+        deploy(loaded, stages=(*after, Stage(name="more", instructions="a new one")))
+        assert (await answered(run, "Approve")).status == "completed"
+    assert [seen.instructions for seen in model.seen] == [
+        "you code\n\nplan as it was",
+        "you code\n\nbuild as it was",
+        "you code\n\na new one",
+    ]

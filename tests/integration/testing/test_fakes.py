@@ -120,3 +120,38 @@ async def test_rules_go_by_kind_and_by_what_a_message_says() -> None:
     async with embedded(agent, person=person) as placet:
         assert (await placet.run("ops", "go")).text == "eu it is"
     assert [each.kind for each in person.asked] == ["free_text", "multiple_choice"] * 2
+
+
+@pytest.mark.parametrize("said", ["false", "denied"])
+async def test_a_no_is_told_from_silence_in_both_runtimes(said: str) -> None:
+    @tool
+    async def sure(ctx: Context) -> str:
+        """Ask whether."""
+        yes = await ctx.confirm("Sure?")
+        return f"{yes} {ctx.outcome}"
+
+    def told(journal: list[dict[str, object]]) -> object:
+        finished = next(e for e in journal if e["type"] == "tool.finished")
+        return finished["result"]["content"]  # type: ignore[index]
+
+    person = FakePerson("alice")
+    rule = person.on(kind="confirm")
+    rule.answers(False) if said == "false" else rule.denies()
+    script = steps(calls(("sure", {})), says("Done."))
+    agent = Agent("ops", model=ScriptedModel(script), tools=[sure])
+    result = await agent.run("go", interaction_handler=person, user="alice")
+    assert told([e.model_dump() for e in result.journal]) == "False declined"
+    async with embedded(agent, person=person) as placet:
+        run = await placet.run("ops", "go")
+        assert told(await placet.client.runs.journal(run.id)) == "False declined"
+
+
+async def test_a_person_who_declines_a_point_ends_the_run_in_both_runtimes() -> None:
+    point = InteractionPoint(name="ok", prompt="All right?", options=["Approve", "Abort"])
+    plan = Stage(name="plan", mode="interactive_points", interaction_points=[point])
+    agent = Database().agent(says("the plan"), says("on"), stages=[plan, Stage(name="build")])
+    person = FakePerson()
+    person.on(kind="multiple_choice").denies()
+    assert (await agent.run("go", interaction_handler=person)).status == "cancelled"
+    async with embedded(agent, person=person) as placet:
+        assert (await placet.run("ops", "go")).status == "cancelled"

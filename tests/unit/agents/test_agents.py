@@ -468,7 +468,8 @@ async def test_a_model_that_misbehaves_fails_its_run_at_once_and_says_how(reply:
 
     run = await Agent("a", model=Odd()).run("go")
     assert run.status == "failed"
-    assert run.error
+    assert run.error is not None
+    assert run.error.startswith("model_failed: "), "a code first, like any other failure"
 
 
 async def test_a_sync_tool_that_runs_out_of_items_fails_and_does_not_hang() -> None:

@@ -1,5 +1,6 @@
 """A tool that asks by itself, in one process: what it gets back, and what ends the call."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,7 +12,7 @@ from placet import Agent, Context, Option, Question, ScriptedModel, ToolError, t
 from placet.agents.context import Asked
 from placet.agents.scripted import calls, says, steps
 from placet.agents.tool import Tool
-from placet.domain.interaction import InputState
+from placet.domain.interaction import InputState, InteractionRequest
 from tests.support.desk import Desk, told
 
 pytestmark = pytest.mark.unit
@@ -220,3 +221,33 @@ async def test_cancelled_is_not_expired_so_the_declared_answer_is_not_taken_in_t
 
     assert await tool_told(where, Desk(None)) == [("ok", [None, "cancelled"])]
     assert await tool_told(where, Desk("us")) == [("ok", ["us", "answered"])]
+
+
+async def test_a_handler_that_raises_ends_the_calls_beside_it_as_well() -> None:
+    done: list[str] = []
+    begun = asyncio.Event()
+
+    @tool
+    async def sure(ctx: Context) -> bool:
+        """Ask, once the other one runs."""
+        await begun.wait()
+        return await ctx.confirm("Sure?")
+
+    @tool
+    async def slow() -> None:
+        """Do something, after a while."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            done.append("ended")
+
+    class Broken:
+        async def ask(self, request: InteractionRequest) -> Any:
+            raise RuntimeError("no terminal")
+
+    model = ScriptedModel(steps(calls(("sure", {}), ("slow", {})), says("done")))
+    agent = Agent("a", model=model, tools=[sure, slow])
+    with pytest.raises(RuntimeError, match="no terminal"):
+        await agent.run("go", interaction_handler=Broken())
+    assert done == ["ended"], "nothing of the run is left behind"

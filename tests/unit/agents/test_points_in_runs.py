@@ -202,6 +202,16 @@ async def test_l79_an_edit_at_the_cap_is_adopted_and_stands_in_the_region() -> N
     assert "plan 5" not in model.seen[-1].instructions
 
 
+async def test_l79_an_edit_at_the_cap_voids_what_was_approved_before_it() -> None:
+    model = Watched(*[says(f"plan {n}") for n in range(1, 6)], says("built"))
+    agent = staged(model, point("a"), point("b"))
+    rounds = ["Approve", "Revise"] * 4
+    run, desk = await went(agent, *rounds, "Approve", "Edit", "my own plan", "Approve")
+    assert [(r.message, r.body) for r in desk.asked[-1:]] == [("a?", "my own plan")]
+    assert readings(run)[-2:] == [("b", "exhausted"), ("a", "approved")]
+    assert (run.text, [(p.point, p.how) for p in run.passed]) == ("built", [("b", "exhausted")])
+
+
 async def test_l79_edits_and_revisions_count_together() -> None:
     model = Watched(says("plan 1"), says("plan 2"), says("plan 3"), says("built"))
     answers = ["Revise", "Edit", "x", "Revise", "Edit", "y", "Revise"]

@@ -185,3 +185,13 @@ def test_ap66_ap67_nothing_has_the_focus_and_nothing_but_a_button_submits(path: 
     assert "autofocus" not in text
     assert "<script" not in text
     assert 'onclick="' not in text
+
+
+@pytest.mark.parametrize("accepts", ["decision", "words"])
+def test_a_button_for_longer_grants_for_longer_whichever_words_are_taken(accepts: str) -> None:
+    asked = ApprovalRequest(
+        agent_id="a", run_id="r", requested_at=NOW, call=CALL, accepts=accepts,
+        scopes=("once", "stage", "run"),
+    )  # fmt: skip
+    pressed = FormData({"act": "accept", "decision": "approved", "scope": "run"})
+    assert reduce(asked, *forms.submitted(asked, pressed)).scope == "run"

@@ -6,7 +6,7 @@ import pytest
 
 from placet.cli.asked import ended, lines
 from placet.domain.answer import Action, reduce
-from placet.domain.interaction import ApprovalRequest, ToolCall
+from placet.domain.interaction import ApprovalRequest, FormRequest, ToolCall
 from placet.domain.resolution import Resolution
 
 pytestmark = pytest.mark.unit
@@ -40,3 +40,15 @@ def test_an_answer_that_trusted_is_told_from_a_plain_yes(word: str, trusts: bool
         input_id=request.id, run_id=request.run_id, digest="", outcome=outcome, at=AT
     )
     assert ("trusted from now on" in "\n".join(ended(resolution))) is trusts
+
+
+def test_a_field_names_what_it_takes_however_its_choices_are_written() -> None:
+    urgency = {"oneOf": [{"const": 1, "title": "Today"}, {"const": 2, "title": "This week"}]}
+    notify = {"type": "array", "items": {"oneOf": [{"const": "mail"}, {"const": "chat"}]}}
+    fields = {"urgency": urgency, "notify": notify, "only": {"const": "yes"}, "free": {}}
+    form = {"type": "object", "properties": fields}
+    said = "\n".join(lines(FormRequest(message="?", form=form, requested_at=AT)))
+    assert "(1 (Today) | 2 (This week))" in said
+    assert "(mail | chat)" in said
+    assert "only [dim](yes)" in said
+    assert "free [dim](any)" in said

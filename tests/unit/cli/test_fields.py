@@ -54,7 +54,7 @@ def test_a_choice_is_meant_by_its_title_too() -> None:
 
 def test_a_form_shows_its_choices_and_what_is_sealed() -> None:
     shown = "\n".join(asked.lines(form()))
-    assert "Europe | us" in shown
+    assert "eu (Europe) | us" in shown
     assert "sealed: only the tool reads it" in shown
 
 

@@ -70,11 +70,11 @@ def _content(request: InteractionRequest, form: FormData) -> Any:
 
 
 def _approval(request: ApprovalRequest, form: FormData) -> Any:
-    """Where an evaluator reads words, the buttons say them."""
+    """Where the agent's own evaluator reads the answer, the buttons say words."""
     decision = _text(form, "decision")
     if decision == "trust":
         return "trust"
-    if decision == "approved" and request.accepts != "decision":
+    if decision == "approved" and request.accepts == "anything":
         return "yes"
     if decision == "skipped":
         return {"decision": "skipped"}
@@ -98,7 +98,7 @@ def _question(question: Question, name: str, form: FormData) -> Any:
 
 
 def _fields(schema: Mapping[str, Any], form: FormData) -> dict[str, Any]:
-    """A field that was left empty is left out, unless it must be there."""
+    """A field that was left empty is left out; the broker says if it must be there."""
     content = {}
     for name, field in schema["properties"].items():
         given = _field(field, form, f"f_{name}")
