@@ -186,9 +186,8 @@ def router(
     async def tell(agent: str, body: MessageBody, who: Writer) -> Run:
         """Tell an agent something while it works."""
         own_id = derived_id("msg", who.namespace, who.id, body.id) if body.id else new_id("msg")
-        message = Message(
-            id=own_id, text=body.text, sender=_on_behalf(who, body.user), mode=body.mode
-        )
+        sender = _on_behalf(who, body.user)
+        message = Message(id=own_id, text=body.text, sender=sender, mode=body.mode)
         image = await talk.tell(who.namespace, agent, message, lets_go=_lets_go(who, lets_go))
         return run_view(image.document)
 
