@@ -134,6 +134,7 @@ def router(
             key=key,
             caller=who.id,
             unattended=body.unattended,
+            lets_go=_lets_go(who, lets_go),
         )
         return run_view(image.document)
 
@@ -185,10 +186,9 @@ def router(
     async def tell(agent: str, body: MessageBody, who: Writer) -> Run:
         """Tell an agent something while it works."""
         own_id = derived_id("msg", who.namespace, who.id, body.id) if body.id else new_id("msg")
-        message = Message(
-            id=own_id, text=body.text, sender=_on_behalf(who, body.user), mode=body.mode
-        )
-        image = await talk.tell(who.namespace, agent, message)
+        sender = _on_behalf(who, body.user)
+        message = Message(id=own_id, text=body.text, sender=sender, mode=body.mode)
+        image = await talk.tell(who.namespace, agent, message, lets_go=_lets_go(who, lets_go))
         return run_view(image.document)
 
     @api.post("/runs/{run_id}/abort")
@@ -210,8 +210,13 @@ def _may_go_unwatched(who: Caller, lets_go: bool) -> None:
             "unattended runs that let everything go on are not allowed here; the operator's placet.toml "
             "says so with [unattended] allow = true"
         )
-    if not who.may("runs:unattended"):
+    if not _lets_go(who, lets_go):
         raise NotAllowed("letting go on what would ask needs the scope runs:unattended")
+
+
+def _lets_go(who: Caller, lets_go: bool) -> bool:
+    """Whether the caller may have a run let go on what would ask."""
+    return lets_go and who.may("runs:unattended")
 
 
 def _somebody(user: str | None) -> str:

@@ -18,7 +18,7 @@ from placet_runner.rules.runs import (
     outbox_entry,
 )
 from placet_runner.rules.views import undelivered
-from placet_runner.usecases.turns import Turns, full, refuse_child
+from placet_runner.usecases.turns import Turns, full, refuse_child, refuse_unwatched
 
 
 class Talk(Turns):
@@ -36,15 +36,18 @@ class Talk(Turns):
         key: str | None = None,
         caller: str = "",
         unattended: UnattendedApproval | None = None,
+        lets_go: bool = False,
     ) -> Image:
         """Start a run: of a definition by its name, or the next one of an agent by its id.
 
         An agent that is at work gets the text as a message. The same `key` of the same caller is
-        the same run. `unattended` says that nobody is there, for this run and all below it.
+        the same run. `unattended` says that nobody is there, for this run and all below it; `lets_go`
+        that the caller may start runs that let go on what would ask.
 
         Raises:
             NotFound: no such definition or agent.
             Conflict: the key was used for another input, or the agent runs below another.
+            NotAllowed: the agent is at work, letting go on what would ask, which the caller may not.
         """
         run_id = derived_id("run", namespace, caller, key) if key else new_id("run")
         message = Message(id=derived_id("msg", run_id, text), text=text, sender=initiator)
@@ -58,17 +61,23 @@ class Talk(Turns):
                 heritage=heritage,
             )
             return await self._made(namespace, run_id, birth)
-        return await self.turn(namespace, target, run_id, (message,), heritage)
+        return await self.turn(namespace, target, run_id, (message,), heritage, lets_go=lets_go)
 
-    async def tell(self, namespace: str, target: str, message: Message) -> Image:
+    async def tell(
+        self, namespace: str, target: str, message: Message, *, lets_go: bool = False
+    ) -> Image:
         """R15: a message to a live run, or to the current run of an agent; the same id counts once.
+
+        `lets_go`: whether the sender may start runs that let go on what would ask.
 
         Raises:
             NotFound: no such run or agent.
             Conflict: nothing live accepted it.
+            NotAllowed: the run lets go on what would ask, which the sender may not.
         """
         current = await self._target(namespace, target)
         refuse_child(current)
+        refuse_unwatched(current, lets_go)
         row = self.runs.queue_message if message.mode == "queue" else self.runs.message
         image = await row(current.id, message)
         if image is None:

@@ -7,9 +7,10 @@ from placet.agents.agent import Agent
 from placet.clock import Clock
 from placet.domain.heritage import Birth, Heritage
 from placet.domain.run import Message
-from placet.errors import Conflict, NotFound
+from placet.errors import Conflict, NotAllowed, NotFound
 from placet.ids import derived_id
 from placet_runner.ports import Agents, Document, Image, Observer, Runs
+from placet_runner.rules.families import heritage_of
 from placet_runner.rules.runs import MOST_UNREAD, new_run
 from placet_runner.usecases.grip import Outgoing
 from placet_runner.usecases.replica import Replica
@@ -37,20 +38,30 @@ class Turns:
         messages: Sequence[Message],
         heritage: Heritage,
         after: str | None = None,
+        *,
+        lets_go: bool = True,
     ) -> Image:
         """The next run of an agent, or these messages to the run that it has; each of them once.
 
         `after` is the run that held the messages: what a later one has had already is left out.
+        `lets_go`: whether the sender may start runs that let go on what would ask.
 
         Raises:
             NotFound: no such agent.
             Conflict: the id is of another input, the run has no room, or the agent runs below another.
+            NotAllowed: the run lets go on what would ask, which the sender may not.
         """
         for _ in range(RACES):
             own_id, made = await self._own_id(run_id)
             if made is not None:
                 return _same(made, namespace, agent_id, messages)
-            done = await self._next_turn(namespace, agent_id, own_id, messages, heritage, after)
+            current, last = await self.newest(namespace, agent_id)
+            refuse_child(last)
+            if current == last.id and last.status.live:
+                refuse_unwatched(last, lets_go)
+            done = await self._next_turn(
+                namespace, (current, last), own_id, messages, heritage, after
+            )
             if done is not None:
                 return done
         raise Conflict(f"agent {agent_id} keeps changing; try again")
@@ -64,15 +75,15 @@ class Turns:
     async def _next_turn(
         self,
         namespace: str,
-        agent_id: str,
+        newest: tuple[str, Image],
         run_id: str,
         messages: Sequence[Message],
         heritage: Heritage,
         after: str | None,
     ) -> Image | None:
         """Messages to the agent's current run, or its next run. None: it changed meanwhile."""
-        current, last = await self.newest(namespace, agent_id)
-        refuse_child(last)
+        current, last = newest
+        agent_id = last.document["agent_id"]
         fresh = await self._unheard(last, messages, after)
         if not fresh:
             return last
@@ -191,6 +202,15 @@ def refuse_child(image: Image) -> None:
         root = image.document["root_run_id"]
         detail = f"{image.id} runs below another and takes no messages; tell its root, {root}"
         raise Conflict(detail, code="not_root")
+
+
+def refuse_unwatched(image: Image, lets_go: bool) -> None:
+    """Whoever may not start a run that lets go on what would ask tells it nothing. Raises NotAllowed."""
+    if heritage_of(image.document).unattended == "allow" and not lets_go:
+        raise NotAllowed(
+            f"{image.id} lets go on what would ask; telling it something needs the scope runs:unattended, "
+            "as starting it did"
+        )
 
 
 def full(image: Image) -> Conflict:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from placet.domain.approving import approval_outcome
+from placet.domain.digest import check_storable
 from placet.domain.form import form_errors, sealed_names, with_defaults
 from placet.domain.interaction import (
     ApprovalDecision,
@@ -45,7 +46,7 @@ def reduce(
     *,
     marks: Marks = PROCESS_MARKS,
 ) -> Outcome:
-    """The outcome of an answer to this request.
+    """The outcome of an answer to this request, which every store can keep.
 
     What answers a form's sealed fields is judged, encrypted and forgotten here, before anything is
     kept; `marks` tells the same answer again, so all replicas of a broker share its key.
@@ -56,6 +57,17 @@ def reduce(
     """
     if action is not Action.ACCEPT:
         return _turned_down(request, action, content)
+    outcome = _accepted(request, content, marks)
+    try:
+        check_storable(outcome.content)
+    except Invalid as error:
+        raise Invalid(
+            f"the content can't be kept: {error}", [FieldError("", str(error))]
+        ) from error
+    return outcome
+
+
+def _accepted(request: InteractionRequest, content: Any, marks: Marks) -> Outcome:
     match request:
         case ApprovalRequest():
             return approval_outcome(request, content)

@@ -110,6 +110,8 @@ def _around(schema: Schema, properties: Schema) -> Iterator[FieldError]:
     """What is wrong with the object that holds the fields."""
     for word in sorted(set(schema) & (_NESTING | _ASSERTIONS) - _OF_A_FORM):
         yield FieldError(pointer(word), f"{word} is not allowed in a form")
+    if "sealed" in schema:
+        yield FieldError("/sealed", "sealed is said of a field; here it would seal nothing")
     if not isinstance(schema.get("additionalProperties", False), bool):
         yield FieldError("/additionalProperties", "a form has no fields but its own")
     if schema.get("$schema", DIALECT) not in (DIALECT, DIALECT + "#"):
@@ -129,6 +131,9 @@ def _field_problems(field: Any, at: str, depth: int = 0) -> list[FieldError]:
     if depth > DEEPEST:
         return [FieldError(at, f"branches stand in one another deeper than {DEEPEST}")]
     nested = sorted(set(field) & _NESTING)
+    if depth and "sealed" in field:
+        why = "sealed is said of a whole field; here it would seal nothing"
+        return [FieldError(f"{at}/sealed", why)]
     errors = [FieldError(f"{at}{pointer(k)}", f"{k} is not allowed in a field") for k in nested]
     errors += _type_problems(field, at)
     errors += _value_problems(field, at)

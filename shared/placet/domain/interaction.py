@@ -190,8 +190,8 @@ class MultipleChoiceRequest(Request):
     @field_validator("options")
     @classmethod
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(options)) != len(options):
-            msg = "options must differ"
+        if len(set(options)) != len(options) or any(not option.strip() for option in options):
+            msg = "options must differ and not be blank"
             raise ValueError(msg)
         return options
 
@@ -220,6 +220,16 @@ class Question(Value):
     options: tuple[Option, ...] = Field(min_length=2, max_length=4)
     multi_select: bool = False
     allow_other: bool = False
+
+    @field_validator("question")
+    @classmethod
+    def _keyed(cls, question: str) -> str:
+        if (
+            "\x00" in question
+        ):  # answers are keyed by their questions, and no store keeps such a key
+            msg = "a question has no null character"
+            raise ValueError(msg)
+        return question
 
     @field_validator("options")
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from placet import Agent, Context, HumanInput, Stage, tool
+from placet import Agent, Context, HumanInput, ScriptedModel, Stage, tool
 from placet.agents.operator import Limits, Operator, Tables, UnattendedTable
 from placet.agents.scripted import calls, says
 from placet.bus.port import Ack, Delivery, Settle
@@ -19,7 +19,8 @@ from placet.domain.run import RunStatus
 from placet.errors import Invalid, NotAllowed
 from placet.process.auth import ALL_SCOPES, Scope
 from placet.testing.clock import HandClock
-from tests.integration.runner.agents import Ledger, agent, once
+from tests.integration.runner.agents import Ledger, agent, once, tools
+from tests.integration.runner.family import follow, plan
 from tests.support.eventually import eventually
 from tests.support.system import System, in_memory, on_disk, system
 from tests.support.watched import Watched, point, staged
@@ -64,6 +65,38 @@ async def test_allow_needs_the_scope() -> None:
         assert await placet.client.runs.list() == []
         for word in ("deny", "ask"):
             await other.transport.post("/v1/agents/ops/runs", body | {"unattended": word})
+
+
+@pytest.mark.parametrize("mode", ["queue", "supersede"])
+async def test_a_run_that_lets_go_is_told_nothing_by_somebody_who_may_not_start_one(
+    mode: str,
+) -> None:
+    ledger, gate = Ledger(), asyncio.Event()
+
+    @tool(read_only=True)
+    async def wait() -> str:
+        await gate.wait()
+        return "over"
+
+    made = Agent("ops", model=ScriptedModel(follow), tools=[*tools(ledger), wait])
+    body = {"input": plan([("wait", {})], "waited"), "unattended": "allow"}
+    message = {"text": plan([("drop", {"name": "x"})], "dropped"), "mode": mode}
+    async with (
+        system([made], operator=LETTING_GO) as placet,
+        placet.client_with(ALL_SCOPES - {Scope.RUNS_UNATTENDED}) as other,
+    ):
+        run = await placet.client.transport.post("/v1/agents/ops/runs", body)
+        for path, said in (
+            (f"/v1/runs/{run['id']}/messages", message),
+            (f"/v1/agents/{run['agent_id']}/messages", message),
+            (f"/v1/agents/{run['agent_id']}/runs", {"input": message["text"]}),
+        ):
+            with pytest.raises(NotAllowed, match="runs:unattended"):
+                await other.transport.post(path, said)
+        await placet.client.transport.post(f"/v1/runs/{run['id']}/messages", {"text": "hello"})
+        gate.set()
+        assert (await placet.client.runs.wait(run["id"])).text == "heard hello"
+        assert ledger.executions == []
 
 
 async def test_an_unknown_word_is_refused() -> None:

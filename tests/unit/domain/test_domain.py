@@ -181,6 +181,33 @@ def test_content_fits_its_kind_or_is_refused_with_a_reason(
         assert refused.value.errors, content
 
 
+REVIEW = ReviewRequest(call=ToolCall(id="c1", tool="drop"), requested_at=AT)
+
+
+@pytest.mark.parametrize(
+    "request_", [REVIEW, APPROVAL.model_copy(update={"accepts": "anything"})], ids=["review", "any"]
+)
+@pytest.mark.parametrize("kept", [{"a\x00": 1}, 2**63, "\ud800", [[]]])
+def test_an_answer_that_no_store_keeps_is_refused(request_: Any, kept: Any) -> None:
+    for _ in range(70 if kept == [[]] else 0):
+        kept = [kept]
+    content = {"outcome": "happened", "result": kept} if request_ is REVIEW else kept
+    with pytest.raises(Invalid, match="can't be kept"):
+        reduce(request_, Action.ACCEPT, content)
+
+
+def test_a_question_whose_answer_no_store_keeps_can_t_be_asked() -> None:
+    options = [{"label": "a"}, {"label": "b"}]
+    one = {"question": "which\x00?", "header": "h", "options": options}
+    with pytest.raises(ValidationError, match="null"):
+        QuestionsRequest.model_validate({"questions": [one], "requested_at": AT})
+
+
+def test_an_option_that_can_t_be_told_from_nothing_can_t_be_offered() -> None:
+    with pytest.raises(ValidationError, match="blank"):
+        MultipleChoiceRequest(options=("yes", " "), requested_at=AT)
+
+
 def test_blank_leaves_an_edited_text_unchanged() -> None:
     assert (
         reduce(EditTextRequest(text="old", requested_at=AT), Action.ACCEPT, " \n").content == "old"

@@ -230,3 +230,19 @@ def test_nothing_in_a_form_is_nested_so_deeply_that_nobody_could_read_it() -> No
         deep = [deep]
     with pytest.raises(Invalid, match="deeper than"):
         form({"x": {"type": "string", "examples": deep}})
+
+
+@pytest.mark.parametrize(
+    ("field", "at"),
+    [
+        ({"anyOf": [{"type": "string", "sealed": True}]}, "/properties/pin/anyOf/0/sealed"),
+        ({"type": "string", "if": {}, "then": {"sealed": True}}, "/properties/pin/then/sealed"),
+        (
+            {"type": "array", "items": {"enum": ["a"], "sealed": True}},
+            "/properties/pin/items/sealed",
+        ),
+    ],
+)
+def test_sealed_is_refused_where_it_would_seal_nothing(field: dict[str, Any], at: str) -> None:
+    assert set(refusals({"pin": field})) == {at}
+    assert set(refusals({"pin": {"type": "string"}}, sealed=True)) == {"/sealed"}
