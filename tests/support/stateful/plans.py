@@ -215,7 +215,8 @@ CALLS = st.one_of(
 def _turns(call: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Plan]:
     making = st.lists(call, min_size=1, max_size=4).map(lambda made: {"calls": made})
     other = st.sampled_from([{"say": "so far"}, {"say": "so far"}, {"raise": True}])
-    return st.lists(st.one_of(making, making, making, making, other), min_size=1, max_size=most)
+    turn = st.sampled_from([*[making] * 8, other]).flatmap(lambda chosen: chosen)
+    return st.lists(turn, min_size=1, max_size=most)
 
 
 def _delegated(plans: list[Plan]) -> list[Any]:

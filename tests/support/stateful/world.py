@@ -173,13 +173,18 @@ class World:
         except Unavailable:
             del self.posted[event_id]
 
-    async def answer_one(self, pick: int, action: str, choice: int, surface: str) -> None:
+    async def answer_one(self, pick: int, choice: int, surface: str) -> None:
         """An answer that fits to one that is open."""
         request = await self.question(pick)
         if request is not None:
             contents = fitting(request)
-            content = contents[choice % len(contents)] if action == "accept" else None
-            await self.answer(request, action, content, surface, pick)
+            await self.answer(request, "accept", contents[choice % len(contents)], surface, pick)
+
+    async def turn_down(self, pick: int, action: str, surface: str) -> None:
+        """Decline one, or cancel it."""
+        request = await self.question(pick)
+        if request is not None:
+            await self.answer(request, action, None, surface, pick)
 
     async def answer_wrongly(self, pick: int, choice: int, surface: str) -> None:
         """One that does not fit: it stays open."""
@@ -250,7 +255,7 @@ class World:
 
     # --- what goes wrong ---
 
-    def kill(self, service: str, pick: int, writes: int | None, before: bool) -> None:
+    async def kill(self, service: str, pick: int, writes: int | None, before: bool) -> None:
         """Kill a process now, or at one of its next writes."""
         living = self.fleet.living(service)
         if living and writes is None:
@@ -258,6 +263,14 @@ class World:
         elif living:
             member = living[pick % len(living)]
             member.writes_left, member.before = writes, before
+
+    async def turn_the_clock(self, minutes: int) -> None:
+        """All of it at one stroke, as if every machine had slept."""
+        self.fleet.clock.turn(timedelta(minutes=minutes))
+
+    async def double(self, kind: str) -> None:
+        """From now on messages of this type come twice, or once again."""
+        self.fleet.twice.symmetric_difference_update({kind})
 
     async def launch(self, service: str) -> None:
         """One more, up to three that live."""
@@ -286,7 +299,7 @@ class World:
         """It is there again."""
         self.fleet.hub.mend()
 
-    def lose(self) -> None:
+    async def lose(self) -> None:
         """What waits in queues is gone."""
         if self.fleet.hub.lose():
             self.lost = True
@@ -308,7 +321,7 @@ class World:
             for _ in range(steps):
                 await asyncio.sleep(0)
 
-    async def sleep(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> None:
         """Let time pass."""
         await asyncio.sleep(seconds)
 
