@@ -253,7 +253,7 @@ class Fleet:
 
     def run(self, work: Awaitable[R]) -> R:
         """Do this in the loop."""
-        return self.loop.run_until_complete(work)  # type: ignore[arg-type]
+        return self.loop.run_until_complete(work)
 
     async def start(self, service: str) -> Member:
         """One more process."""
@@ -293,9 +293,14 @@ class Fleet:
         return AsyncClient("http://127.0.0.1", key, transport=member.door)
 
     async def stop(self, member: Member) -> None:
-        """SIGTERM: what it holds is handed back."""
-        await member.part.stop()
+        """SIGTERM: what it holds is handed back, unless it dies of something else first."""
+        context = contextvars.copy_context()
+        context.run(_OF.set, member)
+        stopping = asyncio.create_task(member.part.stop(), context=context)
+        await asyncio.wait([stopping])
         member.kill()
+        if not stopping.cancelled():
+            stopping.result()
 
     def close(self) -> None:
         """Everything ends; nothing is left of the loop."""

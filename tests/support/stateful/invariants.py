@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from placet.domain.interaction import ApprovalDecision, InputState, Kind
 from placet.domain.resolution import Resolution
@@ -117,7 +118,7 @@ def invariant_6(seen: Evidence) -> Flaws:
     """Every model call has one reply in the journal, every tool call exactly one result, in order."""
     for story in seen.runs.values():
         turns = fold(story.journal).turns
-        for before, turn in zip(turns, turns[1:], strict=False):
+        for before, turn in pairwise(turns):
             if isinstance(before, ModelTurn) and before.reply.calls:
                 wanted = [call.id for call in before.reply.calls]
                 got = [r.call_id for r in turn.results] if isinstance(turn, ResultsTurn) else None
@@ -166,9 +167,10 @@ def invariant_10(seen: Evidence) -> Flaws:
             told = story.resolved().get(opened.input_id)
             silent = told is not None and told.resolution.state is InputState.EXPIRED
             result = results.get(opened.call_id)
-            if silent and opened.kind is Kind.TOOL_APPROVAL and result is not None:
-                if result.outcome not in (CallOutcome.EXPIRED, CallOutcome.CANCELLED):
-                    yield f"nobody answered {opened.input_id}, and its call is {result}"
+            if not silent or opened.kind is not Kind.TOOL_APPROVAL or result is None:
+                continue
+            if result.outcome not in (CallOutcome.EXPIRED, CallOutcome.CANCELLED):
+                yield f"nobody answered {opened.input_id}, and its call is {result}"
 
 
 def invariant_11(seen: Evidence) -> Flaws:
@@ -239,9 +241,12 @@ def _allowed(seen: Evidence, effect: Effect) -> bool:
 
 def _until_started(story: Story, effect: Effect) -> list[object] | None:
     for number, entry in enumerate(story.journal):
-        if isinstance(entry, ToolStarted) and entry.key == effect.key:
-            if entry.attempt == effect.attempt and entry.call_id == effect.call_id:
-                return list(story.journal[:number])
+        if isinstance(entry, ToolStarted) and (entry.call_id, entry.key, entry.attempt) == (
+            effect.call_id,
+            effect.key,
+            effect.attempt,
+        ):
+            return list(story.journal[:number])
     return None
 
 

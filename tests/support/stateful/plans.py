@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -64,6 +64,9 @@ class Ledger:
     effects: list[Effect] = field(default_factory=list)
 
 
+Act = Callable[..., Awaitable[str]]
+
+
 def tools(ledger: Ledger, member: Member) -> list[Tool]:
     """The tools of one process; what its end cuts off has no effect."""
 
@@ -72,36 +75,35 @@ def tools(ledger: Ledger, member: Member) -> list[Tool]:
             await asyncio.sleep(PAUSE)
         member.check()
         ids = (ctx.run_id, ctx.call_id, ctx.idempotency_key, ctx.attempt)
-        ledger.effects.append(Effect(*ids, name, args | {"pause": pause}, ledger.clock.now()))
+        ledger.effects.append(Effect(*ids, name, args, ledger.clock.now()))
         if pause:
             await asyncio.sleep(PAUSE)
         return f"{name} done"
 
-    @tool(retry="safe")
-    async def look(ctx: Context, value: str, pause: int = 0) -> str:
-        """Needs nobody."""
-        return await act(ctx, "look", pause, value=value)
+    return [*_acting_tools(act), *_asking_tools(act)]
 
-    @tool(retry="ask")
-    async def note(ctx: Context, value: str, pause: int = 0) -> str:
-        """Needs nobody, and must not happen twice."""
-        return await act(ctx, "note", pause, value=value)
 
-    @tool(risk=ToolRisk.HIGH, retry="safe")
-    async def drop(ctx: Context, value: str, pause: int = 0) -> str:
-        """Needs a person, and may be tried again."""
-        return await act(ctx, "drop", pause, value=value)
+def _acting_tools(act: Act) -> list[Tool]:
+    """With a pause of 1 they take long after they had their effect, with 2 before it too."""
 
-    @tool(risk=ToolRisk.CRITICAL, retry="ask")
-    async def wire(ctx: Context, value: str, pause: int = 0) -> str:
-        """Needs a person, and must not happen twice."""
-        return await act(ctx, "wire", pause, value=value)
+    def made(name: str, **rules: Any) -> Tool:
+        @tool(name=name, **rules)
+        async def acts(ctx: Context, value: str, pause: int = 0) -> str:
+            """Acts."""
+            return await act(ctx, name, pause, value=value, pause=pause)
 
-    @tool(needs_approval=True, retry="ask")
-    async def sign(ctx: Context, value: str, pause: int = 0) -> str:
-        """Needs a person each time."""
-        return await act(ctx, "sign", pause, value=value)
+        return acts
 
+    return [
+        made("look", retry="safe"),
+        made("note", retry="ask"),
+        made("drop", retry="safe", risk=ToolRisk.HIGH),
+        made("wire", retry="ask", risk=ToolRisk.CRITICAL),
+        made("sign", retry="ask", needs_approval=True),
+    ]
+
+
+def _asking_tools(act: Act) -> list[Tool]:
     @tool(retry="safe")
     async def sure(ctx: Context, value: str, asks: int = 1) -> str:
         """Asks as often as it is told to, then acts."""
@@ -118,12 +120,12 @@ def tools(ledger: Ledger, member: Member) -> list[Tool]:
             return f"left: {ctx.outcome}"
         return await act(ctx, "fill", pause, value=value)
 
-    @tool(retry="safe")
+    @tool
     async def fails(ctx: Context) -> str:
         """Fails."""
         raise ValueError("it is broken")
 
-    return [look, note, drop, wire, sign, sure, fill, fails]
+    return [sure, fill, fails]
 
 
 def script(conversation: Conversation) -> ModelReply:
@@ -135,7 +137,7 @@ def script(conversation: Conversation) -> ModelReply:
     text = getattr(turns[said[-1]], "text", "")
     plan: Plan = json.loads(text.splitlines()[0])["plan"]
     done = sum(turn.role == "model" for turn in turns[said[-1] :])
-    step = plan[done] if done < len(plan) else {"say": "done"}
+    step: dict[str, Any] = plan[done] if done < len(plan) else {"say": "done"}
     if "raise" in step:
         raise RuntimeError("the model is broken")
     if "calls" in step:
@@ -214,8 +216,12 @@ CALLS = st.one_of(
 
 def _turns(call: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Plan]:
     making = st.lists(call, min_size=1, max_size=4).map(lambda made: {"calls": made})
-    other = st.sampled_from([{"say": "so far"}, {"say": "so far"}, {"raise": True}])
-    turn = st.sampled_from([*[making] * 8, other]).flatmap(lambda chosen: chosen)
+    other: st.SearchStrategy[Any] = st.sampled_from(
+        [{"say": "so far"}, {"say": "so far"}, {"raise": True}]
+    )
+    turn: st.SearchStrategy[Any] = st.sampled_from([*[making] * 8, other]).flatmap(
+        lambda chosen: chosen
+    )
     return st.lists(turn, min_size=1, max_size=most)
 
 

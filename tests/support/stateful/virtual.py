@@ -37,7 +37,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return done
 
 
-class _Jumping(selectors.DefaultSelector):  # type: ignore[valid-type,misc]
+class _Jumping(selectors.DefaultSelector):
     """Looks at the sockets, and never waits for them."""
 
     def __init__(self, loop: VirtualLoop) -> None:

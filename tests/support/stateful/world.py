@@ -393,10 +393,10 @@ def _late(attempt: Attempt, late: Conflict) -> None:
     shown = late.body.get("input") or next(
         (each["input"] for each in late.body.get("conflicts", [])), None
     )
-    if late.code == "settled" and shown:
+    if late.reason == "settled" and shown:
         attempt.settled = Input.model_validate(shown)
     else:
-        attempt.refused = late.code
+        attempt.refused = late.reason
 
 
 async def _extended(client: AsyncClient, request: InteractionRequest, until: Any) -> None:
