@@ -1,0 +1,338 @@
+"""Replicas of both services in one process, on one database and one bus, that die as by kill -9."""
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+import httpx2
+
+from placet import Agent
+from placet.agents.loading import Loaded
+from placet.bus.inprocess import Hub, InProcessBus
+from placet.bus.port import Consumption, Handler, Outgoing
+from placet.client import AsyncClient
+from placet.process.http import create_app
+from placet.process.platform import Platform
+from placet.process.settings import Settings, load
+from placet.store.port import Change, Collection, Document, Filter, Index, Sort, Update
+from placet.store.sqlite import SQLiteDatabase
+from placet_broker.settings import BrokerSettings
+from placet_broker.wiring import Broker
+from placet_runner.settings import RunnerSettings
+from placet_runner.wiring import Runner
+from tests.support.stateful.virtual import VirtualClock, VirtualLoop
+
+R = TypeVar("R")
+LEASE = 30.0
+
+
+class Watch(Protocol):
+    """Who sees everything that passes, in the order in which it happens."""
+
+    def wrote(self, member: "Member", table: str, image: Document) -> None:
+        """A write of this process matched and left this."""
+
+    async def published(self, member: "Member", message: Outgoing) -> None:
+        """This process publishes this now."""
+
+
+_OF: contextvars.ContextVar["Member | None"] = contextvars.ContextVar("member", default=None)
+
+
+@dataclass(eq=False)
+class Member:
+    """One service process: what runs in it knows that it does, and stops where it is killed."""
+
+    service: str
+    watch: Watch
+    alive: bool = True
+    writes_left: int | None = None
+    """It dies at the write after these."""
+    before: bool = False
+    """Whether that write is lost with it; else it happens and nobody hears of it."""
+    part: Any = None
+    platform: Any = None
+    door: httpx2.AsyncBaseTransport | None = None
+    tasks: set["asyncio.Task[Any]"] = field(default_factory=set)
+    consumers: list[Any] = field(default_factory=list)
+
+    def check(self) -> None:
+        """A dead process does nothing more."""
+        if not self.alive:
+            raise asyncio.CancelledError
+
+    async def asks(self, do: Callable[[], Awaitable[R]], *, writes: bool = False) -> R:
+        """A call of the database: what was sent happens, whether the sender lives or not."""
+        self.check()
+        dies = writes and self._dies_now()
+        if dies and self.before:
+            self.kill()
+            self.check()
+        sent = contextvars.Context().run(asyncio.ensure_future, _made(do))
+        result = await asyncio.shield(sent)
+        if dies and self.alive:
+            self.kill()
+        self.check()
+        return result
+
+    def _dies_now(self) -> bool:
+        if self.writes_left is None:
+            return False
+        self.writes_left -= 1
+        return self.writes_left < 0
+
+    def kill(self) -> None:
+        """As kill -9: no task goes on, nothing is said, what was delivered and not settled returns."""
+        self.alive = False
+        for consumer in self.consumers:
+            consumer._stopped = True
+            if consumer in consumer._queue.consumers:
+                consumer._queue.consumers.remove(consumer)
+            if consumer._server.topology.private_for(consumer._queue.name):
+                consumer._server.remove(consumer._queue)
+        for task in [task for task in self.tasks if not task.done()]:
+            task.cancel()
+
+
+async def _made(do: Callable[[], Awaitable[R]]) -> R:
+    return await do()
+
+
+def task_factory(loop: asyncio.AbstractEventLoop, work: Any, **parts: Any) -> "asyncio.Task[Any]":
+    """Tasks belong to the process in which they were made."""
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **parts)
+    context = parts.get("context")
+    member = context.get(_OF) if context is not None else _OF.get()
+    if member is not None:
+        member.tasks.add(task)
+        task.add_done_callback(member.tasks.discard)
+    return task
+
+
+@dataclass
+class Line:
+    """A process's way to the bus; messages may be lost, or come twice."""
+
+    member: Member
+    inner: InProcessBus
+    twice: set[str]
+    """Types of messages that are published twice now."""
+
+    @property
+    def user(self) -> str:
+        return self.inner.user
+
+    async def open(self) -> None:
+        await self.inner.open()
+
+    async def publish(self, message: Outgoing) -> None:
+        self.member.check()
+        await self.member.watch.published(self.member, message)
+        await self.inner.publish(message)
+        if message.type in self.twice:
+            await self.inner.publish(message)
+        self.member.check()
+
+    async def consume(self, queue: str, handler: Handler, *, prefetch: int) -> Consumption:
+        self.member.check()
+        consumer = await self.inner.consume(queue, handler, prefetch=prefetch)
+        self.member.consumers.append(consumer)
+        return consumer
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+@dataclass
+class Connection:
+    """A process's connection to a database that outlives it."""
+
+    member: Member
+    inner: SQLiteDatabase
+
+    def collection(self, name: str, indexes: Sequence[Index] = ()) -> Collection:
+        return Table(self.member, name, self.inner.collection(name, indexes))
+
+    async def open(self) -> None:
+        await self.inner.open()
+
+    async def ping(self) -> None:
+        await self.member.asks(self.inner.ping)
+
+    async def now(self) -> datetime:
+        return await self.member.asks(self.inner.now)
+
+    async def close(self) -> None:
+        """The database stays."""
+
+
+@dataclass
+class Table:
+    """A collection over such a connection."""
+
+    member: Member
+    name: str
+    inner: Collection
+
+    async def get(self, id: str) -> Document | None:
+        return await self.member.asks(lambda: self.inner.get(id))
+
+    async def get_many(self, ids: Iterable[str]) -> dict[str, Document]:
+        return await self.member.asks(lambda: self.inner.get_many(ids))
+
+    async def find(
+        self,
+        where: Filter,
+        *,
+        sort: Sort = (),
+        limit: int = 100,
+        fields: Sequence[str] | None = None,
+    ) -> list[Document]:
+        return await self.member.asks(
+            lambda: self.inner.find(where, sort=sort, limit=limit, fields=fields)
+        )
+
+    async def insert(self, document: Document) -> bool:
+        async def work() -> bool:
+            inserted = await self.inner.insert(document)
+            if inserted:
+                self.member.watch.wrote(self.member, self.name, document)
+            return inserted
+
+        return await self.member.asks(work, writes=True)
+
+    async def update(self, id: str, where: Filter, change: Update) -> Document | None:
+        async def work() -> Document | None:
+            image = await self.inner.update(id, where, change)
+            if image is not None:
+                self.member.watch.wrote(self.member, self.name, image)
+            return image
+
+        return await self.member.asks(work, writes=True)
+
+    async def update_all(self, changes: Sequence[Change]) -> list[Document | None]:
+        return await self.member.asks(lambda: self.inner.update_all(changes), writes=True)
+
+    async def clear(self, id: str, change: Update) -> None:
+        await self.member.asks(lambda: self.inner.clear(id, change), writes=True)
+
+    async def delete(self, id: str, where: Filter) -> bool:
+        return await self.member.asks(lambda: self.inner.delete(id, where), writes=True)
+
+    async def count(self, where: Filter, *, limit: int) -> int:
+        return await self.member.asks(lambda: self.inner.count(where, limit=limit))
+
+
+Agents = Callable[[Member], Sequence[Agent]]
+"""The agents of one process; their tools belong to it."""
+
+
+class Fleet:
+    """The servers, which nothing ends, and the processes on them."""
+
+    def __init__(self, loop: VirtualLoop, agents: Agents, watch: Watch) -> None:
+        self.loop = loop
+        self.loop.set_task_factory(task_factory)
+        self.clock = VirtualClock(self.loop)
+        self.hub = Hub(clock=self.clock)
+        self.databases: dict[str, SQLiteDatabase] = {}
+        self.members: list[Member] = []
+        self.twice: set[str] = set()
+        self._agents = agents
+        self._watch = watch
+
+    def living(self, service: str) -> list[Member]:
+        """The processes of a service that live."""
+        return [each for each in self.members if each.service == service and each.alive]
+
+    def run(self, work: Awaitable[R]) -> R:
+        """Do this in the loop."""
+        return self.loop.run_until_complete(work)
+
+    async def start(self, service: str) -> Member:
+        """One more process."""
+        member = Member(service, self._watch)
+        context = contextvars.copy_context()
+        context.run(_OF.set, member)
+        await asyncio.create_task(self._start(member), context=context)
+        self.members.append(member)
+        return member
+
+    async def _start(self, member: Member) -> None:
+        platform = Platform(
+            load(Settings),
+            databases=lambda name: Connection(member, self._server(name)),
+            buses=lambda user: Line(member, self.hub.bus(user), self.twice),
+            clock=self.clock,
+        )
+        if member.service == "runner":
+            loaded = Loaded(agents={each.name: each for each in self._agents(member)})
+            settings = load(RunnerSettings, lease_seconds=LEASE)
+            member.part = Runner(platform, settings, loaded)
+        else:
+            member.part = Broker(platform, load(BrokerSettings))
+        member.platform = platform
+        await platform.open()
+        await member.part.start()
+        app = create_app([member.part.service], platform)
+        member.door = _Door(member, app)
+
+    def _server(self, name: str) -> SQLiteDatabase:
+        if name not in self.databases:
+            self.databases[name] = SQLiteDatabase(":memory:", clock=self.clock)
+        return self.databases[name]
+
+    def client(self, member: Member, key: str) -> AsyncClient:
+        """With this key, to this process."""
+        return AsyncClient("http://127.0.0.1", key, transport=member.door)
+
+    async def stop(self, member: Member) -> None:
+        """SIGTERM: what it holds is handed back, unless it dies of something else first."""
+        context = contextvars.copy_context()
+        context.run(_OF.set, member)
+        stopping = asyncio.create_task(member.part.stop(), context=context)
+        await asyncio.wait([stopping])
+        member.kill()
+        if not stopping.cancelled():
+            stopping.result()
+
+    def close(self) -> None:
+        """Everything ends; nothing is left of the loop."""
+        for member in self.members:
+            member.kill()
+        self.run(self._closed())
+        self.loop.close()
+
+    async def _closed(self) -> None:
+        own = asyncio.current_task()
+        rest = [task for task in asyncio.all_tasks() if task is not own]
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+        for database in self.databases.values():
+            await database.close()
+
+
+class _Door(httpx2.AsyncBaseTransport):
+    """A request to one process is handled in it, and fails where it dies."""
+
+    def __init__(self, member: Member, app: Any) -> None:
+        self._member = member
+        self._inner = httpx2.ASGITransport(app=app)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if not self._member.alive:
+            raise httpx2.ConnectError("it is dead")
+        context = contextvars.copy_context()
+        context.run(_OF.set, self._member)
+        handling = asyncio.create_task(self._inner.handle_async_request(request), context=context)
+        await asyncio.wait([handling])
+        if handling.cancelled() or not self._member.alive:
+            raise httpx2.ReadError("it died")
+        return handling.result()
