@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from placet.agents.agent import Agent, HumanInput
+    from placet.agents.agent import Agent
     from placet.agents.context import Context
     from placet.agents.handlers import ApprovalHandler, CliApprovalHandler, InteractionHandler
+    from placet.agents.human_input import HumanInput
     from placet.agents.interventions import (
         HumanInTheLoop,
         HumanInTheLoopClassifier,
@@ -64,7 +65,7 @@ _MODULES = {
     "Context": "agents.context",
     "HumanInTheLoop": "agents.interventions",
     "HumanInTheLoopClassifier": "agents.interventions",
-    "HumanInput": "agents.agent",
+    "HumanInput": "agents.human_input",
     "InteractionHandler": "agents.handlers",
     "InteractionPoint": "domain.stage",
     "LLMClassifierConfig": "agents.interventions",

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from placet.agents.builtins import BUILTINS, builtin
 from placet.agents.delegating import delegate_to
 from placet.agents.handlers import Approver, InteractionHandler
+from placet.agents.human_input import HumanInput
 from placet.agents.interventions import Classifier, HumanInTheLoop
 from placet.agents.models import Model
 from placet.agents.operator import Operator
@@ -30,42 +31,8 @@ from placet.gate.names import NAME, look_alikes
 if TYPE_CHECKING:
     from placet.agents.inprocess import RunResult
 
-MIN_EXPIRY, MAX_EXPIRY = 60, 2_592_000
-OnExpiry = Literal["deny", "stop"]
 _SITUATIONS = 256
 """How many are remembered: a definition has a few, unless it runs below many others."""
-
-
-@dataclass(frozen=True, slots=True)
-class HumanInput:
-    """Who may answer besides the initiator, for how long a question stands, and what follows then."""
-
-    expires_in_seconds: int | None = None
-    """7 days unless the operator says otherwise."""
-    approvers: tuple[str, ...] = ()
-    on_expiry: OnExpiry = "deny"
-    """`stop` ends the run where nobody answers; `deny` tells the model that nobody did."""
-
-    def __post_init__(self) -> None:
-        seconds: Any = self.expires_in_seconds
-        fits = isinstance(seconds, int) and not isinstance(seconds, bool)
-        if seconds is not None and not (fits and MIN_EXPIRY <= seconds <= MAX_EXPIRY):
-            raise DefinitionError(
-                f"human_input.expires_in_seconds is {seconds!r}; use 60 to 2592000 (30 days)"
-            )
-        named: Any = self.approvers
-        if not isinstance(named, tuple | list) or len(named) > 100 or not all(map(_names, named)):
-            raise DefinitionError(
-                "human_input.approvers takes at most 100 names of 1 to 200 characters that are not blank"
-            )
-        if self.on_expiry not in ("deny", "stop"):
-            raise DefinitionError(
-                f"human_input.on_expiry is {self.on_expiry!r}; use one of deny, stop"
-            )
-
-
-def _names(word: Any) -> bool:
-    return isinstance(word, str) and bool(word.strip()) and len(word) <= 200
 
 
 @dataclass(eq=False)

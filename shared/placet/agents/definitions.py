@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from placet.agents.agent import Agent, HumanInput, OnExpiry
+from placet.agents.agent import Agent
 from placet.agents.authored import said
+from placet.agents.human_input import HumanInput, OnExpiry
 from placet.agents.operator import OPERATORS_ALONE
 from placet.agents.tool import Tool
 from placet.domain.stage import Stage
