@@ -40,9 +40,21 @@ def start_entry(run_id: str, namespace: str, birth: Birth) -> Document:
 
 
 def again_entry(document: Document, entry: Document) -> Document:
-    """The start of a child, or of the next turn, once more: a child that has ended says so again."""
+    """The start of a child, or of the next turn, once more: a child that has ended says so again.
+
+    The messages of a next turn stay in the run that held them: all of them may be more than a message
+    on the bus takes.
+    """
     birth = Birth.model_validate(entry["request"])
+    if entry["kind"] == NEXT:
+        birth = birth.model_copy(update={"messages": ()})
     return start_entry(entry["id"], document["namespace"], birth)
+
+
+def held_messages(document: Document, run_id: str) -> tuple[Message, ...]:
+    """What a run that has ended holds for its agent's next run."""
+    found = [entry for entry in document["waiting"] if entry["id"] == run_id]
+    return Birth.model_validate(found[0]["request"]).messages if found else ()
 
 
 def stop_entry(document: Document, entry: Document) -> Document:

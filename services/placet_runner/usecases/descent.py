@@ -2,7 +2,8 @@
 
 from placet.domain.heritage import Birth, ChildEnd
 from placet.domain.run import Message, RunStatus
-from placet_runner.rules.families import ended_again
+from placet.errors import Invalid
+from placet_runner.rules.families import ended_again, held_messages
 from placet_runner.rules.runs import new_run
 from placet_runner.usecases.talk import Talk
 
@@ -20,9 +21,8 @@ class Descent:
         """
         if birth.parent_run_id is None:
             agent_id, after = birth.agent_id, birth.after_run_id
-            await self._talk.turn(
-                namespace, agent_id, run_id, birth.messages, birth.heritage, after
-            )
+            messages = birth.messages or await self._held(namespace, after, run_id)
+            await self._talk.turn(namespace, agent_id, run_id, messages, birth.heritage, after)
             if after:
                 begun = ChildEnd(run_id=run_id, status=RunStatus.COMPLETED)
                 await self._talk.runs.note_closed(after, begun)
@@ -35,6 +35,14 @@ class Descent:
             await self._talk.replica.take_up(run_id)
         else:
             self._talk.relay.post(run_id, ended_again(image.document))
+
+    async def _held(self, namespace: str, after: str | None, run_id: str) -> tuple[Message, ...]:
+        """What the run before held for this one. Raises NotFound, Invalid: nothing is known of it."""
+        before = await self._talk.read(namespace, after or "")
+        messages = held_messages(before.document, run_id)
+        if not messages:
+            raise Invalid(f"{before.id} holds nothing for {run_id}")
+        return messages
 
     async def child_ended(self, run_id: str, end: ChildEnd) -> None:
         """R8 for a child: its parent goes on once nothing is waited for any more."""
