@@ -154,7 +154,7 @@ class _Run:
     async def present(self, present: Present) -> None:
         request = at_point(self.asking, self.state.stage, present, self.clock.now())
         self.note(*presented(request, present, self.state))
-        resolution = self.people.resolution(request, await self.people.answer(request))
+        resolution = await self.people.answer(request)
         self.note(InputResolved(input_id=request.id, resolution=resolution))
 
     async def delegate(self, call: CallState) -> None:
@@ -179,8 +179,7 @@ class _Run:
         request = approval(self.asking, call, self.clock.now())
         seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
         self.note(opened(request, call, seen))
-        outcome = await self.people.decision(request)
-        resolution = self.people.resolution(request, outcome)
+        resolution = await self.people.decide(request)
         self.note(InputResolved(input_id=request.id, resolution=resolution))
         for entry in follow_up(self.agent, self.state, resolution):
             self.note(entry)
@@ -192,12 +191,8 @@ class _Run:
             case Asked() as asked:
                 request = own_ask(self.asking, call, asked.draft, self.clock.now())
                 self.note(opened(request, call))
-                outcome = await self.people.answer(request)
-                self.note(
-                    InputResolved(
-                        input_id=request.id, resolution=self.people.resolution(request, outcome)
-                    )
-                )
+                resolution = await self.people.answer(request)
+                self.note(InputResolved(input_id=request.id, resolution=resolution))
             case result:
                 self.note(ToolFinished(result=result))
 
