@@ -265,10 +265,13 @@ class Agent:
         )
 
     def delegate_named(self, name: str) -> "Agent":
-        """The definition that a task is for. Raises DefinitionError where only its name was given."""
+        """The definition that a task is for, under the same operator.
+
+        Raises DefinitionError where only its name was given.
+        """
         for each in self.delegates:
             if isinstance(each, Agent) and each.name == name:
-                return each
+                return each if each.operator == self.operator else each.under(self.operator)
         raise DefinitionError(
             f"agent {self.name}: delegates names {name!r}; in this process give the agent itself"
         )

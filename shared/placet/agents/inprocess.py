@@ -241,6 +241,8 @@ def _born(
     asker: InteractionHandler | None,
     clock: Clock,
 ) -> _Run:
+    for name in agent.delegate_names:
+        agent.delegate_named(name)  # before anything runs: here nobody else has the definition
     message = birth.messages[0]
     run = _Run(
         agent=agent,
