@@ -196,11 +196,6 @@ class Agent:
         return self.stages[0].name if self.stages else "main"
 
     @property
-    def stage_instructions(self) -> dict[str, str]:
-        """What each stage says to the model, by its name."""
-        return {stage.name: stage.instructions for stage in self.stages}
-
-    @property
     def patience(self) -> timedelta | None:
         """How long a question stands; None: until it is answered."""
         own, most = self.human_input.expires_in_seconds, self.operator.patience

@@ -14,7 +14,7 @@ from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
-from placet.agents.situation import next_move, situation
+from placet.agents.situation import next_move, situation, started
 from placet.clock import Clock, SystemClock
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
 from placet.domain.run import Message, PassedPoint, RunStatus
@@ -44,7 +44,6 @@ from placet.kernel.journal import (
     RunCancelled,
     RunCompleted,
     RunFailed,
-    RunStarted,
     ToolFinished,
     ToolStarted,
     TrustGiven,
@@ -97,14 +96,7 @@ class _Run:
         self.result.passed = self.state.passed
 
     def begin(self, message: MessageReceived, heritage: Heritage) -> None:
-        self.note(
-            RunStarted(
-                instructions=self.agent.instructions,
-                stage_instructions=self.agent.stage_instructions,
-                stage=self.agent.first_stage,
-                heritage=heritage,
-            )
-        )
+        self.note(started(self.agent, heritage))
         if self.agent.policy.trusts:
             for tool, digest in dict(self.agent.trusted.get(message.sender, {})).items():
                 self.note(TrustGiven(tool=tool, schema_digest=digest, person=message.sender))
