@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
 from placet.agents.agent import Agent
+from placet.agents.situation import started
 from placet.errors import Unavailable
 from placet.gate.names import same_tool
-from placet.kernel.journal import RunStarted, TrustGiven
+from placet.kernel.journal import TrustGiven
 from placet.messages import EventType
 from placet.process import logs
 from placet.process.backoff import waits
@@ -23,17 +24,8 @@ async def begin(agent: Agent, grip: Grip) -> None:
     """The first holder writes down what the run goes on with: prompt, tools, and what is trusted."""
     if grip.state.started is not None:
         return
-    tools = {name: tool.facts.schema_digest for name, tool in agent.toolbox.items()}
     trusted = await _trusted_before(agent, grip)
-    grip.note(
-        RunStarted(
-            instructions=agent.instructions,
-            stage_instructions=agent.stage_instructions,
-            tools=tools,
-            stage=agent.first_stage,
-            heritage=heritage_of(grip.image.document),
-        )
-    )
+    grip.note(started(agent, heritage_of(grip.image.document)))
     for entry in trusted:
         grip.note(entry)
     grip.event(EventType.RUN_STARTED)

@@ -82,7 +82,8 @@ def _stands(image: Image, settled: str | None) -> bool:
     if settled is not None and image.status.live and any(e["id"] == settled for e in image.open):
         return False
     if image.status is RunStatus.INPUT_REQUIRED:
-        return bool(image.open) and not image.wake  # else somebody is about to take it up
+        closing = any(entry["closing"] for entry in image.open)  # the broker is about to say so
+        return bool(image.open) and not image.wake and not closing  # else somebody takes it up
     return not image.status.live
 
 

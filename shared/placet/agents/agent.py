@@ -172,11 +172,6 @@ class Agent:
         return self.stages[0].name if self.stages else "main"
 
     @property
-    def stage_instructions(self) -> dict[str, str]:
-        """What each stage says to the model, by its name."""
-        return {stage.name: stage.instructions for stage in self.stages}
-
-    @property
     def patience(self) -> timedelta | None:
         """How long a question stands; None: until it is answered."""
         own, most = self.human_input.expires_in_seconds, self.operator.patience
@@ -241,10 +236,13 @@ class Agent:
         )
 
     def delegate_named(self, name: str) -> "Agent":
-        """The definition that a task is for. Raises DefinitionError where only its name was given."""
+        """The definition that a task is for, under the same operator.
+
+        Raises DefinitionError where only its name was given.
+        """
         for each in self.delegates:
             if isinstance(each, Agent) and each.name == name:
-                return each
+                return each if each.operator == self.operator else each.under(self.operator)
         raise DefinitionError(
             f"agent {self.name}: delegates names {name!r}; in this process give the agent itself"
         )

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 from placet.agents.terminal import NoAnswer, Terminal
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InteractionRequest
+from placet.domain.outcome import Outcome
 from placet.domain.visible import visible
 
 
@@ -14,8 +15,11 @@ from placet.domain.visible import visible
 class ApprovalHandler(Protocol):
     """Any backend that can decide about one call. Where it waits is its own business."""
 
-    async def request(self, req: ApprovalRequest) -> ApprovalDecision:
-        """The decision. Raising aborts the run and no tool runs."""
+    async def request(self, req: ApprovalRequest) -> ApprovalDecision | Outcome:
+        """The decision; or the outcome, where more is known: a scope, a reason, that nobody answered.
+
+        Raising aborts the run and no tool runs.
+        """
         ...
 
 
@@ -31,11 +35,13 @@ class InteractionHandler(Protocol):
 Approver = ApprovalHandler | Callable[[ApprovalRequest], Any | Awaitable[Any]]
 
 
-async def decide_with(handler: Approver, request: ApprovalRequest) -> ApprovalDecision:
-    """Ask a handler or a callable. Only `True` or `approved` approves; None is a denial."""
+async def decide_with(handler: Approver, request: ApprovalRequest) -> ApprovalDecision | Outcome:
+    """Ask a handler or a callable. Only `True`, `approved` or such an outcome approves; None is a denial."""
     answer = handler.request(request) if isinstance(handler, ApprovalHandler) else handler(request)
     if inspect.isawaitable(answer):
         answer = await answer
+    if isinstance(answer, Outcome):
+        return answer
     if answer is True or answer == ApprovalDecision.APPROVED:
         return ApprovalDecision.APPROVED
     return (

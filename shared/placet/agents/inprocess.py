@@ -14,7 +14,7 @@ from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
-from placet.agents.situation import next_move, situation
+from placet.agents.situation import next_move, situation, started
 from placet.clock import Clock, SystemClock
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
 from placet.domain.run import Message, PassedPoint, RunStatus
@@ -44,7 +44,6 @@ from placet.kernel.journal import (
     RunCancelled,
     RunCompleted,
     RunFailed,
-    RunStarted,
     ToolFinished,
     ToolStarted,
     TrustGiven,
@@ -97,14 +96,7 @@ class _Run:
         self.result.passed = self.state.passed
 
     def begin(self, message: MessageReceived, heritage: Heritage) -> None:
-        self.note(
-            RunStarted(
-                instructions=self.agent.instructions,
-                stage_instructions=self.agent.stage_instructions,
-                stage=self.agent.first_stage,
-                heritage=heritage,
-            )
-        )
+        self.note(started(self.agent, heritage))
         if self.agent.policy.trusts:
             for tool, digest in dict(self.agent.trusted.get(message.sender, {})).items():
                 self.note(TrustGiven(tool=tool, schema_digest=digest, person=message.sender))
@@ -154,7 +146,7 @@ class _Run:
     async def present(self, present: Present) -> None:
         request = at_point(self.asking, self.state.stage, present, self.clock.now())
         self.note(*presented(request, present, self.state))
-        resolution = self.people.resolution(request, await self.people.answer(request))
+        resolution = await self.people.answer(request)
         self.note(InputResolved(input_id=request.id, resolution=resolution))
 
     async def delegate(self, call: CallState) -> None:
@@ -179,8 +171,7 @@ class _Run:
         request = approval(self.asking, call, self.clock.now())
         seen = await fingerprint_of(self.agent.toolbox.get(call.call.tool), call)
         self.note(opened(request, call, seen))
-        outcome = await self.people.decision(request)
-        resolution = self.people.resolution(request, outcome)
+        resolution = await self.people.decide(request)
         self.note(InputResolved(input_id=request.id, resolution=resolution))
         for entry in follow_up(self.agent, self.state, resolution):
             self.note(entry)
@@ -192,12 +183,8 @@ class _Run:
             case Asked() as asked:
                 request = own_ask(self.asking, call, asked.draft, self.clock.now())
                 self.note(opened(request, call))
-                outcome = await self.people.answer(request)
-                self.note(
-                    InputResolved(
-                        input_id=request.id, resolution=self.people.resolution(request, outcome)
-                    )
-                )
+                resolution = await self.people.answer(request)
+                self.note(InputResolved(input_id=request.id, resolution=resolution))
             case result:
                 self.note(ToolFinished(result=result))
 
@@ -246,6 +233,8 @@ def _born(
     asker: InteractionHandler | None,
     clock: Clock,
 ) -> _Run:
+    for name in agent.delegate_names:
+        agent.delegate_named(name)  # before anything runs: here nobody else has the definition
     message = birth.messages[0]
     run = _Run(
         agent=agent,

@@ -29,43 +29,50 @@ class People:
     name: str = "local"
     """As whom they answer."""
 
-    async def decision(self, request: ApprovalRequest) -> Outcome:
-        """What they say of a call; without a handler, no."""
+    async def decide(self, request: ApprovalRequest) -> Resolution:
+        """How they settle a call; without a handler it is a no, and nobody's."""
         if self.intervention is not None and self.intervention.ask is not None:
-            return await ask_in_place(self.intervention, request)
+            outcome = await ask_in_place(self.intervention, request)
+            return self._settled(request, outcome, named=outcome.reason is None)
         if self.approver is None:
-            reason = "no approval handler was given, so nobody could be asked"
-            return Outcome(
-                state=InputState.DECLINED, decision=ApprovalDecision.DENIED, reason=reason
-            )
+            why = "no approval handler was given, so nobody could be asked"
+            no = Outcome(state=InputState.DECLINED, decision=ApprovalDecision.DENIED, reason=why)
+            return self._settled(request, no, named=False)
         decision = await decide_with(self.approver, request)
+        if isinstance(decision, Outcome):
+            return self._settled(request, decision)
         typed = request.model_copy(update={"accepts": "decision"})  # no evaluator reads a decision
-        return reduce(typed, Action.ACCEPT, {"decision": decision.value})
+        return self._settled(request, reduce(typed, Action.ACCEPT, {"decision": decision.value}))
 
-    async def answer(self, request: InteractionRequest) -> Outcome:
-        """What they answer; without a handler, or an answer, the question is cancelled. Raises Invalid."""
+    async def answer(self, request: InteractionRequest) -> Resolution:
+        """How they settle any other question; without a handler, or an answer, it is cancelled.
+
+        Raises Invalid for an answer that does not fit.
+        """
         content = None if self.questions is None else await self.questions.ask(request)
         if content is None:
-            return Outcome(state=InputState.CANCELLED)
+            return self._settled(request, Outcome(state=InputState.CANCELLED))
+        action, content = (
+            (content, None) if isinstance(content, Action) else (Action.ACCEPT, content)
+        )
         try:
-            if isinstance(content, Action):
-                return reduce(request, content)
-            return reduce(request, Action.ACCEPT, content)
+            return self._settled(request, reduce(request, action, content))
         except Invalid as error:
             raise Invalid(
                 f"the interaction handler's answer to {request.message!r}: {error}"
             ) from error
 
-    def resolution(self, request: InteractionRequest, outcome: Outcome) -> Resolution:
+    def _settled(
+        self, request: InteractionRequest, outcome: Outcome, *, named: bool = True
+    ) -> Resolution:
         """How the question ended; nobody is named where nobody answered, or could be asked."""
-        silent = outcome.state is InputState.CANCELLED or outcome.reason is not None
-        person = None if silent else Person(id=self.name)
+        silent = outcome.state in (InputState.CANCELLED, InputState.EXPIRED) or not named
         return Resolution(
             input_id=request.id,
             run_id=request.run_id,
             digest=request.digest,
             outcome=outcome,
-            by=person,
+            by=None if silent else Person(id=self.name),
             at=self.clock.now(),
             asked_at=request.requested_at,
             channel="in_process",

@@ -14,6 +14,7 @@ from placet.domain.stage import Stage
 from placet.gate import Decision, Layer, Policy, Role
 from placet.gate.names import same_tool
 from placet.kernel.decide import decide
+from placet.kernel.journal import RunStarted
 from placet.kernel.state import State
 from placet.kernel.steps import Next, ToolFacts
 
@@ -87,6 +88,17 @@ class Situation:
 def situation(agent: "Agent", state: State) -> Situation:
     """The agent as this run has it now."""
     return agent.situation(state.stage.name, state.heritage)
+
+
+def started(agent: "Agent", heritage: Heritage) -> RunStarted:
+    """What a run of this agent goes on with, whatever is deployed later."""
+    return RunStarted(
+        instructions=agent.instructions,
+        stage_instructions={stage.name: stage.instructions for stage in agent.stages},
+        tools={name: tool.facts.schema_digest for name, tool in agent.toolbox.items()},
+        stage=agent.first_stage,
+        heritage=heritage,
+    )
 
 
 def next_move(agent: "Agent", state: State, running: Collection[str] = ()) -> Next:

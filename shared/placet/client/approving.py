@@ -2,6 +2,7 @@
 
 from placet.client.asynchronous import AsyncClient
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState
+from placet.domain.outcome import Outcome
 from placet.domain.resolution import Input
 
 WAIT = 25
@@ -20,16 +21,15 @@ class WebApprovalHandler:
         """Ask through this client."""
         self._client = client
 
-    async def request(self, req: ApprovalRequest) -> ApprovalDecision:
-        """The decision on this one call; silence is a denial. Raises the errors of `placet.errors`."""
+    async def request(self, req: ApprovalRequest) -> ApprovalDecision | Outcome:
+        """How people settled it; where nobody did, that says so. Raises the errors of `placet.errors`."""
         asked = _as_asked(req).model_dump(mode="json")
         while True:
             found = await self._client.transport.post(f"/v1/requests?wait={WAIT}", asked)
             settled = Input.model_validate(found)
             if settled.state is not InputState.PENDING:
                 break
-        outcome = settled.resolution.outcome if settled.resolution else None
-        return outcome.decision if outcome and outcome.decision else ApprovalDecision.DENIED
+        return settled.resolution.outcome if settled.resolution else ApprovalDecision.DENIED
 
 
 def _as_asked(req: ApprovalRequest) -> ApprovalRequest:

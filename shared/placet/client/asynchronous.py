@@ -13,7 +13,7 @@ from placet.client.transport import Transport
 from placet.domain.grant import GivenGrant
 from placet.domain.heritage import UnattendedApproval
 from placet.domain.resolution import Input as InputValue
-from placet.domain.run import Message, Problem, RunStatus
+from placet.domain.run import Message, PassedPoint, Problem, RunStatus
 from placet.domain.run import Run as RunValue
 
 WAIT = 25.0
@@ -56,6 +56,11 @@ class Run:
     def inputs(self) -> tuple[Input, ...]:
         """What waits for a person, oldest first."""
         return tuple(Input(value, self._client) for value in self.value.inputs)
+
+    @property
+    def passed(self) -> tuple[PassedPoint, ...]:
+        """Interaction points that it went past although nobody approved them, and how."""
+        return self.value.passed
 
     @property
     def undelivered(self) -> tuple[Message, ...]:

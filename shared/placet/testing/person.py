@@ -117,12 +117,9 @@ class FakePerson:
         self.rules.append(rule)
         return rule
 
-    async def request(self, req: ApprovalRequest) -> ApprovalDecision:
-        """The decision about a call, in this process."""
-        outcome = self._outcome(req)
-        if outcome is None or outcome.decision is None:
-            return ApprovalDecision.DENIED
-        return outcome.decision
+    async def request(self, req: ApprovalRequest) -> ApprovalDecision | Outcome:
+        """The decision about a call, in this process; a denial where they do not answer."""
+        return self._outcome(req) or ApprovalDecision.DENIED
 
     async def ask(self, request: InteractionRequest) -> Any:
         """The answer to any other question, in this process; None: no answer."""

@@ -255,3 +255,12 @@ async def test_what_another_service_asks_has_no_run_to_wait_for_and_stays_open(
         with pytest.raises(Invalid, match="no run to wait for"):
             await said
     assert (await waiting.accept(True)).state == "answered"
+
+
+async def test_a_run_whose_questions_are_being_closed_by_a_message_does_not_stand_still(
+    placet: System,
+) -> None:
+    run = await placet.client.agent("ops").run("go", user="alice")
+    await placet.client.agent(run.agent_id).message("leave it", user="alice")
+    run = await run.wait()
+    assert (run.status, run.inputs) == (RunStatus.COMPLETED, ())

@@ -35,7 +35,9 @@ async def person(placet: System) -> AsyncClient:
     return AsyncClient("http://127.0.0.1", key, transport=httpx2.ASGITransport(app=placet.app))
 
 
-async def went(placet: System, ledger: Ledger, answer: Any) -> tuple[RunResult, Input]:
+async def went(
+    placet: System, ledger: Ledger, answer: Any, action: str = "accept"
+) -> tuple[RunResult, Input]:
     """A run in this process, and its one approval as alice settled it."""
     results: list[RunResult] = []
     handler = WebApprovalHandler(placet.client)
@@ -47,7 +49,7 @@ async def went(placet: System, ledger: Ledger, answer: Any) -> tuple[RunResult, 
     async with await person(placet) as alice, anyio.create_task_group() as group:
         group.start_soon(run)
         [waiting] = await eventually(alice.inbox)
-        settled = await waiting.settle("accept", answer)
+        settled = await waiting.settle(action, answer)
     return results[0], settled
 
 
@@ -67,3 +69,10 @@ async def test_a_no_or_a_skip_does_not(placet: System, answer: Any, outcome: str
     ledger = Ledger()
     run, _ = await went(placet, ledger, answer)
     assert (told(run)[0][0], ledger.executions) == (outcome, [])
+
+
+async def test_a_cancelled_question_is_nobodys_refusal(placet: System) -> None:
+    ledger = Ledger()
+    run, _ = await went(placet, ledger, None, action="cancel")
+    assert told(run)[0] == ("cancelled", "Not run: the question was cancelled.")
+    assert ledger.executions == []

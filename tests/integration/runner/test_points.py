@@ -56,7 +56,7 @@ async def test_l70_a_point_waits_in_the_list_with_its_text_and_says_why_the_run_
         run = await answered(run, "Approve")
         assert (run.status, run.text, run.value.stage) == ("completed", "built", "build")
         assert model.said == ["make a plan", "Approve", "The stage build begins."]
-        assert run.value.passed == ()
+        assert run.passed == ()
 
 
 @pytest.mark.parametrize(

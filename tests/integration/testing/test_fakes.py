@@ -155,3 +155,22 @@ async def test_a_person_who_declines_a_point_ends_the_run_in_both_runtimes() -> 
     assert (await agent.run("go", interaction_handler=person)).status == "cancelled"
     async with embedded(agent, person=person) as placet:
         assert (await placet.run("ops", "go")).status == "cancelled"
+
+
+async def test_a_yes_for_the_run_and_a_reason_count_in_both_runtimes() -> None:
+    def made(database: Database) -> Agent:
+        return database.agent(calls(DROP), calls(DROP), says("Done."))
+
+    here, there, person = Database(), Database(), FakePerson("alice")
+    rule = person.on(tool="drop_database").approves("run")
+    await made(here).run("go", approval_handler=person, user="alice")
+    assert (here.dropped, rule.uses) == (["staging"] * 2, 1)
+    async with embedded(made(there), person=person) as placet:
+        await placet.run("ops", "go")
+    assert (there.dropped, rule.uses) == (["staging"] * 2, 2)
+
+    nay = FakePerson("bob")
+    nay.on(tool="drop_database").denies("not on a Friday")
+    run = await Database().agent().run("go", approval_handler=nay, user="bob")
+    [told] = [e.result.content for e in run.journal if e.type == "tool.finished"]
+    assert told == "Denied by bob: not on a Friday"
