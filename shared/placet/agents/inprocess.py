@@ -14,7 +14,7 @@ from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
 from placet.agents.situation import next_move, situation
 from placet.clock import Clock, SystemClock
-from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
+from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval, last_words
 from placet.domain.run import Message, PassedPoint, RunStatus
 from placet.errors import ModelError, ToolError
 from placet.gate import Decision
@@ -281,6 +281,6 @@ async def _child(parent: _Run, definition: Agent, birth: Birth) -> ChildEnd:
     return ChildEnd(
         run_id=run_id,
         status=RunStatus(run.result.status),
-        text=run.result.text or run.result.error or "",
+        text=last_words(run.result.text or run.result.error or ""),
         label=run.state.taint,
     )

@@ -59,6 +59,16 @@ class Birth(Value):
     heritage: Heritage = NO_HERITAGE
 
 
+LONGEST_WORDS = 32_768
+"""Characters of what a child run said last that its parent hears."""
+CUT = f"\n[The rest is left out: only the first {LONGEST_WORDS:,} characters are passed on.]"
+
+
+def last_words(text: str) -> str:
+    """What a child run said last, as its parent hears it: a run may wait for many of them."""
+    return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS] + CUT
+
+
 class ChildEnd(Value):
     """How a child run ended, as its parent hears it."""
 

@@ -95,3 +95,20 @@ async def test_a_run_that_asks_more_than_it_can_hold_fails_at_once_and_says_why(
         run = await placet.client.agent("ops").run("x" * 65_000, user="alice")
         assert (run.status, run.error and run.error.code) == (RunStatus.FAILED, "too_large")
         assert await placet.client.inbox("pending") == []
+
+
+async def test_what_many_runs_below_say_fits_into_the_run_that_waits_for_them() -> None:
+    told = {"tasks": [{"agent": "child", "message": "talk"}] * 8}
+    child = Agent("child", model=ScriptedModel(lambda _: says("\U0001f600" * 120_000)))
+
+    def reply(conversation: Conversation) -> ModelReply:
+        turns = sum(turn.role == "model" for turn in conversation.turns)
+        return says("done") if turns == 3 else calls(("delegate", told), ("delegate", told))
+
+    root = Agent("root", model=ScriptedModel(reply), delegates=[child])
+    async with system([root, child]) as placet:
+        run = await placet.client.agent("root").run("go", user="alice")
+        assert run.status == RunStatus.COMPLETED
+        journal = await placet.client.runs.journal(run.id)
+        [first, *_] = [e["result"]["content"] for e in journal if e["type"] == "tool.finished"]
+        assert "32,768 characters" in str(first)
