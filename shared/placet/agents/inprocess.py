@@ -244,7 +244,8 @@ def _born(
             root_agent_id=birth.root_agent_id,
             path=birth.path,
             initiator=birth.initiator,
-            approvers=agent.human_input.approvers,
+            approvers=agent.human_input.approvers
+            or (() if birth.initiator else birth.heritage.approvers),
             user_message=message.text,
             expires_in=agent.patience,
             on_expiry=agent.human_input.on_expiry,

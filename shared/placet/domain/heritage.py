@@ -21,6 +21,8 @@ class Bound(Value):
     threshold: ToolRisk = ToolRisk.HIGH
     taint: bool = Field(default=False, exclude_if=operator.not_)
     """Whether outbound calls are held back that would carry data above their clearance."""
+    approvers: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Whom its definition names to approve what it asks."""
 
 
 class Heritage(Value):
@@ -34,6 +36,15 @@ class Heritage(Value):
     """Calls that a person refused to a run above: `key`, and the `result` that the same call gets."""
     taint: Label = Label.PUBLIC
     """The highest label of what the run above had been told when it delegated."""
+
+    @property
+    def approvers(self) -> tuple[str, ...]:
+        """Who approves for a definition that names nobody, where nobody started the run either.
+
+        They are those of the nearest run above that names somebody: to delegate is no way around them.
+        """
+        named = (bound.approvers for bound in reversed(self.bounds) if bound.approvers)
+        return next(named, ())
 
 
 NO_HERITAGE = Heritage()
