@@ -26,8 +26,8 @@ class What(StrEnum):
     REPLY = "reply"
 
 
-LONGEST_ANSWER = 256 * 1024
-"""Bytes of an answer to a run as JSON, as of a tool's result: the run's document has to hold several."""
+LONGEST_ANSWER = 128 * 1024
+"""Bytes of an answer to a run as JSON: its document holds one for each call of a turn, and their results."""
 LONGEST_CHANGE = 528 * 1024
 """The same where a text or arguments were changed, which the model wrote: its replies are that long."""
 

@@ -57,16 +57,16 @@ async def test_a_question_that_no_message_holds_is_an_error_that_the_model_reads
 
 
 async def test_answers_that_a_run_could_not_hold_are_refused_and_others_taken() -> None:
-    questions = [{"question": f"q{n}"} for n in range(24)]
+    questions = [{"question": f"q{n}"} for n in range(32)]
     agent = Agent("ops", model=asking("ask_user_text", *questions), builtins=["ask_user_text"])
     async with system([agent]) as placet:
         run = await placet.client.agent("ops").run("go", user="alice")
         waiting = await asked(placet, run, len(questions))
-        with pytest.raises(TooLarge, match="262144"):
-            await waiting[0].settle("accept", "x" * 262_144, from_="alice")
+        with pytest.raises(TooLarge, match="131072"):
+            await waiting[0].settle("accept", "x" * 131_072, from_="alice")
         assert (await placet.client.input(waiting[0].id)).state == "pending"
         for each in waiting:
-            await each.settle("accept", "x" * 262_000, from_="alice")
+            await each.settle("accept", "x" * 130_900, from_="alice")
         await placet.stands(run.id, RunStatus.COMPLETED)
 
 
@@ -89,10 +89,10 @@ async def test_an_edited_text_that_could_not_be_shown_again_is_refused() -> None
 
 
 async def test_a_run_that_asks_more_than_it_can_hold_fails_at_once_and_says_why() -> None:
-    questions = [{"question": f"q{n}"} for n in range(200)]
+    questions = [{"question": f"q{n}"} for n in range(32)]
     agent = Agent("ops", model=asking("ask_user_text", *questions), builtins=["ask_user_text"])
     async with system([agent]) as placet:
-        run = await placet.client.agent("ops").run("x" * 65_000, user="alice")
+        run = await placet.client.agent("ops").run("\U0001f600" * 65_536, user="alice")
         assert (run.status, run.error and run.error.code) == (RunStatus.FAILED, "too_large")
         assert await placet.client.inbox("pending") == []
 
@@ -112,3 +112,19 @@ async def test_what_many_runs_below_say_fits_into_the_run_that_waits_for_them() 
         journal = await placet.client.runs.journal(run.id)
         [first, *_] = [e["result"]["content"] for e in journal if e["type"] == "tool.finished"]
         assert "32,768 characters" in str(first)
+
+
+async def test_of_very_many_calls_in_one_turn_the_first_are_made_and_each_has_a_result() -> None:
+    questions = [{"question": f"q{n}"} for n in range(40)]
+    agent = Agent("ops", model=asking("ask_user_text", *questions), builtins=["ask_user_text"])
+    async with system([agent]) as placet:
+        run = await placet.client.agent("ops").run("go", user="alice")
+        waiting = await asked(placet, run, 32)
+        for each in waiting:
+            await each.settle("accept", "yes", from_="alice")
+        await placet.stands(run.id, RunStatus.COMPLETED)
+        results = [
+            e for e in await placet.client.runs.journal(run.id) if e["type"] == "tool.finished"
+        ]
+        assert len(results) == 32
+        assert "at most 32 calls" in str(await placet.client.runs.journal(run.id))
