@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from placet.bus.port import MAX_BODY_BYTES
+from placet.domain.interaction import Kind
 from placet.domain.resolution import Resolution
 from placet.errors import TooLarge
 from placet.ids import derived_id
@@ -25,11 +26,25 @@ class What(StrEnum):
     REPLY = "reply"
 
 
-def check_size(text: str, what: str) -> None:
+LONGEST_ANSWER = 128 * 1024
+"""Bytes of an answer to a run as JSON: its document holds one for each call of a turn, and their results."""
+LONGEST_CHANGE = 528 * 1024
+"""The same where a text or arguments were changed, which the model wrote: its replies are that long."""
+
+
+def longest_answer(record: Record) -> int:
+    """Bytes that the outcome of an answer to this may have."""
+    if not record.from_runner:
+        return LARGEST
+    changed = record.kind in (Kind.EDIT_TEXT, Kind.TOOL_APPROVAL, Kind.REVIEW)
+    return LONGEST_CHANGE if changed else LONGEST_ANSWER
+
+
+def check_size(text: str, what: str, most: int = LARGEST) -> None:
     """Refuse what no message could hold: it would wait in an outbox for ever. Raises TooLarge."""
     size = len(text) if text.isascii() else len(text.encode())
-    if size > LARGEST:
-        raise TooLarge(f"{what} has {size} bytes as JSON; a message holds {LARGEST}")
+    if size > most:
+        raise TooLarge(f"{what} has {size} bytes as JSON; {most} are taken")
 
 
 def entry_id(id: str, what: What) -> str:

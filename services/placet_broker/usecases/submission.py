@@ -79,14 +79,15 @@ class Checks:
 
         Raises:
             Invalid: the content does not fit.
-            TooLarge: no message could hold the outcome.
+            TooLarge: no message, or not the run that asks, could hold the outcome.
             Conflict: `shown_differs`: another question was shown than the one that is asked.
         """
         request = record.request()
         if submission.channel == "bus" and _sealed(request):
             raise Invalid(_NOT_OVER_THE_BUS)
         outcome = reduce(request, submission.action, submission.content, marks=self.marks)
-        outgoing.check_size(outcome.model_dump_json(), "the answer")
+        most = outgoing.longest_answer(record)
+        outgoing.check_size(outcome.model_dump_json(), "the answer", most)
         if submission.digest is not None and submission.digest != record.digest:
             detail = "what was shown is not what is asked; look at it again"
             raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placet.domain.heritage import Birth, ChildEnd, Heritage
+from placet.domain.heritage import Birth, ChildEnd, Heritage, last_words
 from placet.domain.label import Label
 from placet.domain.run import Message, RunStatus
 from placet.ids import derived_id
@@ -92,7 +92,7 @@ def end_entries(
         return []
     if status is RunStatus.CANCELLED:
         text, label = "cancelled", Label.PUBLIC
-    end = ChildEnd(run_id=document["_id"], status=status, text=text, label=label)
+    end = ChildEnd(run_id=document["_id"], status=status, text=last_words(text), label=label)
     command = RunCommand(
         command=CommandName.CHILD,
         run_id=parent["run_id"],

@@ -7,7 +7,9 @@ from placet_runner.ports import Document
 
 
 def asker_of(document: Document, state: State, agent: Agent) -> Asker:
-    """The run as it asks: for whoever spoke last."""
+    """The run as it asks: for whoever spoke last; never for anybody where a run above names somebody."""
+    initiator = state.speaker or document["initiator"]
+    above = () if initiator else state.heritage.approvers
     return Asker(
         agent_id=document["agent_id"],
         agent=document["agent"],
@@ -17,8 +19,8 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         stage=state.stage.name,
         namespace=document["namespace"],
         path=tuple(document["path"]),
-        initiator=state.speaker or document["initiator"],
-        approvers=agent.human_input.approvers,
+        initiator=initiator,
+        approvers=agent.human_input.approvers or above,
         user_message=state.wanted,
         expires_in=agent.patience,
         on_expiry=agent.human_input.on_expiry,

@@ -1,6 +1,7 @@
 """How a held run ends: completed, failed, or cancelled by a person at a point."""
 
 from placet.domain.run import RunStatus
+from placet.errors import TooLarge
 from placet.kernel import Cancel, Entry, Fail, Finish
 from placet.kernel.journal import RunCancelled, RunCompleted, RunFailed
 from placet.messages import EventType
@@ -32,6 +33,19 @@ async def end(grip: Grip, how: Finish | Fail | Cancel) -> None:
         crash_point("end.done")
         grip.done = True
         grip.hand.metrics.ended(status)
+
+
+async def end_oversized(grip: Grip, error: TooLarge) -> None:
+    """R13 where a write was refused for its size: without the facts of that write, if it must be.
+
+    Raises TooLarge where not even that can be written.
+    """
+    how = Fail("too_large", f"the run can't be kept any more: {error}")
+    try:
+        await end(grip, how)
+    except TooLarge:
+        grip.pending, grip.outbox = [], []
+        await end(grip, how)
 
 
 def _last(grip: Grip, how: Finish | Fail | Cancel, status: RunStatus) -> Proposal:

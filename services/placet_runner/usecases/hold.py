@@ -15,7 +15,7 @@ from placet.agents.situation import next_move, situation
 from placet.domain.heritage import ChildEnd
 from placet.domain.interaction import InteractionRequest
 from placet.domain.resolution import Resolution
-from placet.errors import LostLease, ToolError
+from placet.errors import LostLease, TooLarge, ToolError
 from placet.kernel import (
     Act,
     CallModel,
@@ -48,7 +48,7 @@ from placet_runner.ports import Image, Step
 from placet_runner.rules.differences import difference
 from placet_runner.rules.runs import MAX_TRIES, is_child, standing_of
 from placet_runner.usecases.asking import asker_of
-from placet_runner.usecases.ending import end
+from placet_runner.usecases.ending import end, end_oversized
 from placet_runner.usecases.grip import Grip, Proposal, Row
 from placet_runner.usecases.inbox import overtaken, read, withdraw
 from placet_runner.usecases.proposing import asking, delegating, presenting
@@ -127,21 +127,27 @@ class Holder:
 
     async def _move_on(self) -> None:
         while not self.grip.done:
-            await begin(self.agent, self.grip)
-            await keep_trust(self.grip)
-            self._collect()
-            self._absorb()
-            if self.grip.image.document["tries"] > MAX_TRIES:
-                await end(self.grip, POISON)
-            elif self.stopping.is_set() and not self.tasks and not self.asked:
-                await self.grip.hand_back()
-            elif not (
-                await withdraw(self.agent, self.grip)
-                or await read(self.agent, self.grip, busy=bool(self.tasks or self.asked))
-                or await self._own_asks()
-            ):
-                await self._decided()
+            try:
+                await self._move()
+            except TooLarge as error:  # again would be no smaller
+                await end_oversized(self.grip, error)
         await keep_trust(self.grip)
+
+    async def _move(self) -> None:
+        await begin(self.agent, self.grip)
+        await keep_trust(self.grip)
+        self._collect()
+        self._absorb()
+        if self.grip.image.document["tries"] > MAX_TRIES:
+            await end(self.grip, POISON)
+        elif self.stopping.is_set() and not self.tasks and not self.asked:
+            await self.grip.hand_back()
+        elif not (
+            await withdraw(self.agent, self.grip)
+            or await read(self.agent, self.grip, busy=bool(self.tasks or self.asked))
+            or await self._own_asks()
+        ):
+            await self._decided()
 
     async def _decided(self) -> None:
         grip = self.grip

@@ -9,14 +9,17 @@ from placet.agents.authored import ours_to_pass_on, said
 from placet.agents.models import Conversation, Model
 from placet.agents.situation import situation
 from placet.domain.digest import check_storable
+from placet.domain.interaction import ToolCall
 from placet.domain.stage import Stage
 from placet.errors import Invalid, ModelError
 from placet.kernel.journal import ModelReplied
 from placet.kernel.staging import Region
 from placet.kernel.state import State
-from placet.kernel.turns import ModelReply
+from placet.kernel.turns import CallOutcome, CallResult, ModelReply
 
 MAX_REPLY_BYTES = 524_288
+MOST_CALLS = 32
+"""Calls of one turn that are made: what each of them may ask and be answered is held until all have."""
 
 
 async def ask_model(agent: Agent, state: State) -> ModelReplied:
@@ -38,7 +41,9 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
     bad = tuple(
         result.model_copy(update={"call_id": ids[result.call_id]}) for result in reply.bad_calls
     )
-    kept = reply.model_copy(update={"calls": calls, "bad_calls": bad})
+    unread = {result.call_id for result in bad}
+    more = tuple(_too_many(call) for call in calls[MOST_CALLS:] if call.id not in unread)
+    kept = reply.model_copy(update={"calls": calls, "bad_calls": (*bad, *more)})
     document = kept.model_dump(mode="python")
     try:
         check_storable(document)
@@ -50,6 +55,11 @@ async def ask_model(agent: Agent, state: State) -> ModelReplied:
             f"the model's reply of {size} bytes is over the limit of {MAX_REPLY_BYTES}"
         )
     return ModelReplied(reply=kept)
+
+
+def _too_many(call: ToolCall) -> CallResult:
+    told = f"It was not made: at most {MOST_CALLS} calls are made in one turn. Make it in another."
+    return CallResult(call_id=call.id, tool=call.tool, outcome=CallOutcome.ERROR, content=told)
 
 
 def _prompt(agent: Agent, stage: Stage, state: State) -> tuple[str, str]:

@@ -4,10 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from placet.domain.expiry import check_on_expiry
 from placet.domain.interaction import InteractionRequest
 from placet.errors import Invalid, ToolError
+
+LONGEST_QUESTION = 768 * 1024
+"""Bytes of a question as JSON: with what the run adds, a message on the bus has room for it."""
 
 
 def drafted(make: Callable[[], InteractionRequest], hint: str) -> InteractionRequest:
@@ -24,7 +28,18 @@ def drafted(make: Callable[[], InteractionRequest], hint: str) -> InteractionReq
             for each in error.errors(include_input=False, include_url=False)[:10]
         )
         raise ToolError(f"it can't be asked: {f'{hint}: ' if hint else ''}{listed}") from error
+    if (size := len(_json(draft))) > LONGEST_QUESTION:
+        raise ToolError(
+            f"it can't be asked: it has {size} bytes as JSON; {LONGEST_QUESTION} are taken"
+        )
     return draft
+
+
+def _json(draft: InteractionRequest) -> bytes:
+    try:
+        return draft.model_dump_json().encode()
+    except (PydanticSerializationError, UnicodeEncodeError) as error:
+        raise ToolError(f"it can't be asked: {error}"[:1000]) from error
 
 
 def declared(default: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
 from placet.agents.situation import next_move, situation, started
 from placet.clock import Clock, SystemClock
-from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval
+from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval, last_words
 from placet.domain.run import Message, PassedPoint, RunStatus
 from placet.errors import ModelError, ToolError
 from placet.gate import Decision
@@ -246,7 +246,8 @@ def _born(
             root_agent_id=birth.root_agent_id,
             path=birth.path,
             initiator=birth.initiator,
-            approvers=agent.human_input.approvers,
+            approvers=agent.human_input.approvers
+            or (() if birth.initiator else birth.heritage.approvers),
             user_message=message.text,
             expires_in=agent.patience,
             on_expiry=agent.human_input.on_expiry,
@@ -283,6 +284,6 @@ async def _child(parent: _Run, definition: Agent, birth: Birth) -> ChildEnd:
     return ChildEnd(
         run_id=run_id,
         status=RunStatus(run.result.status),
-        text=run.result.text or run.result.error or "",
+        text=last_words(run.result.text or run.result.error or ""),
         label=run.state.taint,
     )

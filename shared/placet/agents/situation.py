@@ -55,6 +55,7 @@ class Situation:
             stage=layer_of(self.stage),
             ancestors=tuple(map(Layer.above, bounds)),
             unattended=Decision(approval) if approval else None,
+            named=self.agent.policy.named or bool(self.heritage.approvers),
         )
 
     @cached_property

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+import orjson
+
 from placet.domain.approving import approval_outcome
 from placet.domain.digest import check_storable
 from placet.domain.form import form_errors, sealed_names, with_defaults
@@ -29,6 +31,8 @@ from placet.errors import FieldError, Invalid
 from placet.sealing import PROCESS_MARKS, Marks, seal
 
 MAX_TEXT = 2000
+LONGEST_EDIT = 524_288
+"""Bytes of an edited text as JSON."""
 
 
 class Action(StrEnum):
@@ -86,8 +90,7 @@ def _accepted(request: InteractionRequest, content: Any, marks: Marks) -> Outcom
                 raise unfit("true once it is done; to refuse, decline")
             return answered(True)
         case EditTextRequest():
-            edited = _text(content, "the edited text; blank means unchanged")
-            return answered(edited if edited.strip() else request.text)
+            return answered(_edited(request, content))
         case ReviewRequest():
             return answered(_review(request, content))
 
@@ -217,9 +220,18 @@ def _review(request: ReviewRequest, content: Any) -> dict[str, Any]:
 _REVIEW_FIELDS: Mapping[str, set[str]] = {"happened": {"result"}, "accept": {"args"}}
 
 
+def _edited(request: EditTextRequest, content: Any) -> str:
+    """The text as it is now; it may be shown, or given to be edited, again."""
+    edited = _text(content, "the edited text; blank means unchanged")
+    if len(orjson.dumps(edited)) > LONGEST_EDIT and edited != request.text:
+        raise unfit(f"a text of at most {LONGEST_EDIT} bytes")
+    return edited if edited.strip() else request.text
+
+
 def _text(content: Any, what: str) -> str:
     if not isinstance(content, str):
         raise unfit(what)
     if "\x00" in content:
         raise unfit("text without null characters")
+    check_storable(content)
     return content

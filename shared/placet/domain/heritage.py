@@ -21,6 +21,8 @@ class Bound(Value):
     threshold: ToolRisk = ToolRisk.HIGH
     taint: bool = Field(default=False, exclude_if=operator.not_)
     """Whether outbound calls are held back that would carry data above their clearance."""
+    approvers: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Whom its definition names to approve what it asks."""
 
 
 class Heritage(Value):
@@ -34,6 +36,15 @@ class Heritage(Value):
     """Calls that a person refused to a run above: `key`, and the `result` that the same call gets."""
     taint: Label = Label.PUBLIC
     """The highest label of what the run above had been told when it delegated."""
+
+    @property
+    def approvers(self) -> tuple[str, ...]:
+        """Who approves for a definition that names nobody, where nobody started the run either.
+
+        They are those of the nearest run above that names somebody: to delegate is no way around them.
+        """
+        named = (bound.approvers for bound in reversed(self.bounds) if bound.approvers)
+        return next(named, ())
 
 
 NO_HERITAGE = Heritage()
@@ -57,6 +68,16 @@ class Birth(Value):
     path: tuple[str, ...] = ()
     """Agent names from the root run to this one."""
     heritage: Heritage = NO_HERITAGE
+
+
+LONGEST_WORDS = 32_768
+"""Characters of what a child run said last that its parent hears."""
+CUT = f"\n[The rest is left out: only the first {LONGEST_WORDS:,} characters are passed on.]"
+
+
+def last_words(text: str) -> str:
+    """What a child run said last, as its parent hears it: a run may wait for many of them."""
+    return text if len(text) <= LONGEST_WORDS else text[:LONGEST_WORDS] + CUT
 
 
 class ChildEnd(Value):

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from placet import Agent, Context, InteractionPoint, Stage, ToolRisk, tool
-from placet.agents.operator import Limits, Operator, Tables
+from placet import Agent, Context, HumanInput, InteractionPoint, Stage, ToolRisk, tool
+from placet.agents.operator import Limits, Operator, Tables, UnattendedTable
 from placet.bus.inprocess import Hub
 from placet.clock import SystemClock
-from placet.domain.interaction import InputState
+from placet.domain.interaction import Audience, InputState
 from placet.domain.label import Label
 from placet.domain.run import RunStatus
-from placet.errors import DefinitionError
+from placet.errors import DefinitionError, NotAllowed
 from placet.process.platform import Buses, Databases
 from placet.store.sqlite import SQLiteDatabase
 from tests.integration.runner.agents import Ledger
@@ -281,3 +281,42 @@ def lowest(run_id: str, path: Sequence[str]) -> str:
 
 def lets_go(runner: Any) -> None:
     runner.loaded.operator.tables.unattended.__dict__["allow"] = True
+
+
+BOSS = HumanInput(approvers=("boss",))
+DELEGATED: dict[str, dict[str, Any]] = {
+    "middle": {"human_input": BOSS},
+    "leaf": {"approval_required_risk": ToolRisk.SAFE},
+}
+
+
+async def test_to_delegate_is_no_way_around_the_approvers_of_a_run_that_nobody_started() -> None:
+    ledger = Ledger()
+    async with system(family(ledger, **DELEGATED)) as placet:
+        run = await placet.client.agent("root").start(
+            deep("middle", "leaf", then=plan([DROP], "x"))
+        )
+        [waiting] = await asked(placet, run)
+        assert waiting.value.request.audience == Audience(approvers=("boss",))
+        with pytest.raises(NotAllowed):
+            await waiting.accept(True, from_="anybody")
+        await waiting.answer(True, from_="boss")
+        assert len(ledger.executions) == 1
+
+
+async def test_who_started_the_root_answers_below_it_whomever_a_run_between_names() -> None:
+    async with system(family(Ledger(), **DELEGATED)) as placet:
+        task = deep("middle", "leaf", then=plan([DROP], "x"))
+        run = await placet.client.agent("root").start(task, user="alice")
+        [waiting] = await asked(placet, run)
+        assert waiting.value.request.audience == Audience(initiator="alice")
+
+
+async def test_what_needs_the_approvers_of_a_run_above_is_not_let_go_below_it() -> None:
+    ledger = Ledger()
+    letting_go = Operator(Tables(unattended=UnattendedTable(allow=True)))
+    async with system(family(ledger, **DELEGATED), operator=letting_go) as placet:
+        body = {"input": deep("middle", "leaf", then=plan([DROP], "x")), "unattended": "allow"}
+        started = await placet.client.transport.post("/v1/agents/root/runs", body)
+        await asked(placet, await placet.client.runs.get(started["id"]))
+        assert ledger.executions == []
