@@ -29,13 +29,23 @@ class AnswersConsumer:
         try:
             answered = await self._handle(delivery)
         except Refused as error:
-            return await refuse(delivery, error, self._outbox)
+            return await refuse(
+                delivery, error, self._outbox, kept=not await self._secret(delivery)
+            )
         address = address_of(delivery)
         if address is not None:
             resolution = resolution_of(answered.record)
             body = encode(resolution)
             await reply(delivery, address, name_of(resolution), body, self._outbox)
         return Ack()
+
+    async def _secret(self, delivery: Delivery) -> bool:
+        """Whether the message may hold what a person typed for a tool alone."""
+        try:
+            message = decode_strict(AnswerMessage, delivery.body)
+        except Refused:
+            return False
+        return await self._answer.takes_secrets(message.input_id)
 
     async def _handle(self, delivery: Delivery) -> Answered:
         check_type(delivery, NAMES[AnswerMessage])

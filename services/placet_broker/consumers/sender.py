@@ -4,7 +4,7 @@ from placet.bus.port import Ack, Delivery, Outgoing, Reject, Settle
 from placet.bus.topology import OWN_USERS
 from placet.errors import Invalid, NotAllowed, PlacetError, Unroutable
 from placet.ids import derived_id
-from placet.process import problems
+from placet.process import logs, problems
 from placet.process.auth import Auth, Caller
 from placet_broker.ports import Outbox
 from placet_broker.rules.record import Address
@@ -12,6 +12,8 @@ from placet_broker.rules.record import Address
 RUNNER_USER = "placet-runner"
 PROBLEM = "placet.problem.v1"
 DIRECT = "amq.rabbitmq.reply-to"
+
+_log = logs.get(__name__)
 
 
 def check_type(delivery: Delivery, *expected: str) -> None:
@@ -39,15 +41,21 @@ def address_of(delivery: Delivery) -> Address | None:
     return Address(reply_to, delivery.correlation_id)
 
 
-async def refuse(delivery: Delivery, error: PlacetError, outbox: Outbox) -> Settle:
+async def refuse(
+    delivery: Delivery, error: PlacetError, outbox: Outbox, *, kept: bool = True
+) -> Settle:
     """Tell the sender if it can be told, else keep the message with the reason.
 
-    Raises Unavailable if the reply could not be published.
+    What must not be kept is dropped, and the log says so. Raises Unavailable if the reply could not be
+    published.
     """
     try:
         address = None if delivery.user_id in OWN_USERS else address_of(delivery)
     except NotAllowed:
         address = None
+    if address is None and not kept:
+        _log.warning("secret_dropped", user=delivery.user_id, reason=str(error))
+        return Ack()
     if address is None:
         return Reject(f"{error.code}: {error}")
     body = bytes(problems.of_error(error).body)

@@ -1,6 +1,6 @@
 """A person or a service answers: the one way in for REST, the bus, the page and every channel."""
 
-from placet.errors import PlacetError, Unavailable
+from placet.errors import NotFound, PlacetError, Unavailable
 from placet_broker.ports import Interactions, Observer
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
@@ -11,6 +11,7 @@ from placet_broker.usecases.submission import (
     Submission,
     fits_what_stands,
     settled_otherwise,
+    takes_secrets,
 )
 
 TRIES = 8
@@ -45,6 +46,13 @@ class AnswerInput:
             raise
         self._metrics.answered(submission.channel, "settled" if answered.settled_now else "same")
         return answered
+
+    async def takes_secrets(self, input_id: str) -> bool:
+        """Whether an answer to this input may hold what no queue may keep; False where there is none."""
+        try:
+            return takes_secrets((await self._checks.find(input_id)).request())
+        except NotFound:
+            return False
 
     async def _answer(self, submission: Submission) -> Answered:
         record = await self._checks.find(submission.input_id, submission.agent)

@@ -83,7 +83,7 @@ class Checks:
             Conflict: `shown_differs`: another question was shown than the one that is asked.
         """
         request = record.request()
-        if submission.channel == "bus" and _sealed(request):
+        if submission.channel == "bus" and takes_secrets(request):
             raise Invalid(_NOT_OVER_THE_BUS)
         outcome = reduce(request, submission.action, submission.content, marks=self.marks)
         most = outgoing.longest_answer(record)
@@ -96,7 +96,8 @@ class Checks:
         )
 
 
-def _sealed(request: InteractionRequest) -> bool:
+def takes_secrets(request: InteractionRequest) -> bool:
+    """Whether an answer to it may hold what nobody but the tool may read."""
     return isinstance(request, FormRequest) and bool(sealed_names(request.form))
 
 

@@ -150,15 +150,20 @@ class Agent:
         """The model itself; a provider's library is imported at its first use."""
         return resolve_model(self.model)
 
-    def situation(self, stage: str, heritage: Heritage) -> Situation:
-        """This definition as a run has it in a stage, with somebody there or not, below other runs."""
-        key = (stage, heritage.unattended, heritage.bounds)
+    def situation(
+        self, stage: str, heritage: Heritage, known: frozenset[str] | None = None
+    ) -> Situation:
+        """This definition as a run has it in a stage, with somebody there or not, below other runs.
+
+        `known`: the tools that it started with, if there are others by now.
+        """
+        key = (stage, heritage.unattended, heritage.bounds, known)
         found = self._situations.get(key)
         if found is None:
             if len(self._situations) >= _SITUATIONS:
                 self._situations.clear()
             declared = next((each for each in self.stages if each.name == stage), Stage(name=stage))
-            found = self._situations[key] = Situation(self, declared, heritage)
+            found = self._situations[key] = Situation(self, declared, heritage, known)
         return found
 
     @property

@@ -29,6 +29,8 @@ class Situation:
     agent: "Agent"
     stage: Stage
     heritage: Heritage
+    known: frozenset[str] | None = None
+    """The tools that the run started with; None: those that there are."""
 
     @cached_property
     def tools(self) -> Mapping[str, Tool]:
@@ -41,7 +43,8 @@ class Situation:
         return {
             name: tool
             for name, tool in self.agent.toolbox.items()
-            if (offered is None or same_tool(name) in offered)
+            if (self.known is None or name in self.known)
+            and (offered is None or same_tool(name) in offered)
             and (tool.role is not Role.ASKS or self.asks_people(name))
         }
 
@@ -88,7 +91,10 @@ class Situation:
 
 def situation(agent: "Agent", state: State) -> Situation:
     """The agent as this run has it now."""
-    return agent.situation(state.stage.name, state.heritage)
+    began = state.started.tools if state.started else {}
+    # A run goes on with the tools that it started with: what a deploy adds is for the runs after it.
+    same = not began or began.keys() == agent.toolbox.keys()
+    return agent.situation(state.stage.name, state.heritage, None if same else frozenset(began))
 
 
 def started(agent: "Agent", heritage: Heritage) -> RunStarted:

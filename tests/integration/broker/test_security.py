@@ -1,6 +1,7 @@
 """What is refused: no key, another's scope, another namespace, another site's page."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,15 @@ from placet.domain.interaction import Audience, ConfirmRequest, FormRequest, Fre
 from placet.ids import new_id
 from placet.process.access import SESSION_COOKIE, login_path
 from placet.process.auth import ALL_SCOPES, OPERATOR_SCOPES, Scope, nonce_of
-from tests.integration.broker.desk import ORIGIN, Desk, approval, past, request_message
+from placet.sealing import new_key, public
+from tests.integration.broker.desk import (
+    ORIGIN,
+    Desk,
+    answer_message,
+    approval,
+    past,
+    request_message,
+)
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
@@ -407,3 +416,29 @@ async def test_a_button_says_what_it_grants_and_there_is_none_for_more(desk: Des
     page = await desk.http.get(f"/inbox/{record.id}", headers=cookie(session))
     assert options[1] in page.text
     assert "for this stage" not in page.text
+
+
+async def test_what_was_sealed_for_a_tool_is_kept_by_no_queue_however_it_is_refused(
+    desk: Desk,
+) -> None:
+    schema = {"type": "object", "properties": {"pin": {"type": "string", "sealed": True}}}
+    form = FormRequest(
+        id=new_id("inp"),
+        run_id="run_1",
+        agent_id="agt_1",
+        message="Your PIN?",
+        form=schema,
+        seal_key=public(new_key()),
+        requested_at=datetime.now(UTC),
+        audience=Audience(approvers=("service:billing",)),
+    )
+    record = await desk.ask(form)
+    allowed = await desk.map_user("billing-svc")
+    stranger = await desk.map_user("other-svc", service="other")
+    for bus in (allowed, stranger):
+        await bus.publish(answer_message(record.id, {"pin": "1234-very-secret"}))
+    plain = await desk.ask(approval())
+    await stranger.publish(answer_message(plain.id, "nonsense"))
+    kept = await eventually(desk.runner.dead)
+    assert [b"very-secret" in letter.delivery.body for letter in kept] == [False]
+    assert (await desk.get(record.id)).pending

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from placet import Agent, Context, HumanInput, ScriptedModel, ToolRisk, tool
+from placet.agents.models import Conversation
 from placet.agents.scripted import calls, says, steps
 from placet.agents.tool import Tool
 from placet.client import AsyncClient, Input, Run
 from placet.domain.interaction import InputState, ReviewRequest
 from placet.domain.run import RunStatus
 from placet.errors import Invalid, NotAllowed
+from placet.kernel.turns import ModelReply
 from placet.process.platform import Buses, Databases
 from placet_runner.rules.differences import described
 from tests.integration.runner.agents import Ledger
@@ -79,6 +81,30 @@ async def changed(placet: System, ledger: Ledger) -> tuple[Run, Input]:
     assert (run.status, run.value.wait_reason) == (RunStatus.INPUT_REQUIRED, "review")
     [asks] = await asked(placet, run)
     return run, asks
+
+
+async def test_cp_32_a_tool_that_a_deploy_adds_is_for_the_runs_after_it(parts: Parts) -> None:
+    ledger = Ledger()
+    offered: list[list[str]] = []
+
+    def script(conversation: Conversation) -> ModelReply:
+        offered.append([each.name for each in conversation.tools])
+        return says("done") if conversation.turns[-1].role == "results" else calls(SEND)
+
+    @tool
+    def wipe() -> str:
+        """Wipe everything."""
+        return "wiped"
+
+    agent = Agent("office", model=ScriptedModel(script), tools=[first(ledger)])
+    async with system([agent], parts) as placet:
+        _, waiting = await waits(placet)
+        deploy(agent, [first(ledger), wipe])
+        run = await waiting.answer(True, from_="alice")
+        assert run.status == RunStatus.COMPLETED
+        await placet.client.agent("office").start("again", user="alice")
+        await eventually(lambda: len(offered) == 3)
+    assert offered == [["send"], ["send"], ["send", "wipe"]]
 
 
 async def test_cp_32_a_prompt_that_changed_changes_nothing_for_a_run_that_waits(
