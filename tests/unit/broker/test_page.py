@@ -185,3 +185,9 @@ def test_ap66_ap67_nothing_has_the_focus_and_nothing_but_a_button_submits(path: 
     assert "autofocus" not in text
     assert "<script" not in text
     assert 'onclick="' not in text
+
+
+async def test_a_body_that_would_take_long_to_read_is_shown_as_it_is() -> None:
+    for body in ("[" * 2001, "x" * 65_537):
+        assert await markdown.rendered(body) == f'<pre class="value">{body}</pre>'
+    assert (await markdown.rendered("[" * 2000)).startswith("<p>")
