@@ -195,3 +195,9 @@ def test_a_button_for_longer_grants_for_longer_whichever_words_are_taken(accepts
     )  # fmt: skip
     pressed = FormData({"act": "accept", "decision": "approved", "scope": "run"})
     assert reduce(asked, *forms.submitted(asked, pressed)).scope == "run"
+
+
+async def test_a_body_that_would_take_long_to_read_is_shown_as_it_is() -> None:
+    for body in ("[" * 2001, "x" * 65_537):
+        assert await markdown.rendered(body) == f'<pre class="value">{body}</pre>'
+    assert (await markdown.rendered("[" * 2000)).startswith("<p>")

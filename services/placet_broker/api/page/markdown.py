@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST = 65_536
+MOST_BRACKETS = 2000
+"""Each `[` that nothing closes is looked for to the end of the text: 65,536 of them take 6 seconds."""
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
     "ol", "p", "pre", "s", "small", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -24,7 +26,7 @@ async def rendered(text: str) -> Markup:
 
 
 def _render(text: str) -> Markup:
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or text.count("[") > MOST_BRACKETS:
         return Markup('<pre class="value">{}</pre>').format(text)
     import nh3  # noqa: PLC0415 - only where a body is shown: a process starts sooner without
 
