@@ -14,6 +14,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from placet.domain.resolution import Resolution
+from placet.messages import Close, RunCommand
+from placet.messages.event import Event
+from placet.messages.wire import APPROVAL_REQUEST, NAMES
 from tests.support.stateful.invariants import flaws
 from tests.support.stateful.plans import PLANS
 from tests.support.stateful.watching import keep_crashes
@@ -22,7 +26,7 @@ from tests.support.stateful.world import World
 pytestmark = pytest.mark.integration
 
 LONG = os.environ.get("PLACET_FAULTS") == "long"
-EXAMPLES, STEPS = (1000, 40) if LONG else (25, 25)
+EXAMPLES, STEPS = (1000, 40) if LONG else (20, 25)
 
 picks = st.integers(0, 5)
 moments = st.sampled_from([None, None, None, 0, 5, 40])
@@ -31,6 +35,9 @@ surfaces = st.sampled_from(["own", "named", "bus", "bob", "own", "all", "each", 
 services = st.sampled_from(["runner", "broker"])
 people = st.sampled_from(["alice", "carol"])
 plans = st.none() | PLANS
+messages = st.sampled_from(
+    [APPROVAL_REQUEST, *(NAMES[model] for model in (RunCommand, Resolution, Close, Event))]
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,8 @@ starting = step(
 )
 answering = step("answer_one", pick=picks, choice=picks, surface=surfaces)
 approving = step("answer_one", pick=picks, choice=st.just(0), surface=surfaces)
+granting = step("answer_one", pick=picks, choice=st.integers(2, 4), surface=surfaces)
+"""Of an approval: for longer than once."""
 waiting = step("wait", seconds=st.sampled_from([0.4, 2.0, 6.0, 40.0]))
 telling = step(
     "tell", pick=picks, who=people, mode=st.sampled_from(["supersede", "queue"]), plan=plans
@@ -83,31 +92,34 @@ rarely = st.one_of(
     step("mend"),
     step("lose"),
     step("replay", pick=st.integers(0, 30)),
-    step("double", kind=st.sampled_from(["placet.run_command.v1", "placet.resolution.v1"])),
+    step("double", kind=messages),
+    step("swallow", kind=messages),
 )
 often = (starting, answering, answering, approving, approving, waiting, telling, killing)
-steps = st.sampled_from([*often, *often, *[rarely] * 8]).flatmap(lambda chosen: chosen)
+steps = st.sampled_from([*often, *often, granting, *[rarely] * 7]).flatmap(lambda chosen: chosen)
 
 
 class Lives(RuleBasedStateMachine):
     """Steps of everybody; at the end all is well again, and everything must come to its end."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.world = World()
+    world: World | None = None
 
-    @initialize(step=starting)
-    def begin(self, step: Step) -> None:
+    @initialize(seed=st.integers(0, 2**16), step=starting)
+    def begin(self, seed: int, step: Step) -> None:
+        self.world = World(seed)
         self.go(step)
 
     @rule(step=steps)
     def go(self, step: Step) -> None:
+        assert self.world is not None
         self.world.do(getattr(self.world, step.what)(**step.parts))
         self.world.do(self.world.breathe(step.moment))
         if step.moment is None:
-            self.world.suspended()
+            self.world.do(self.world.look_at_suspended())
 
     def teardown(self) -> None:
+        if self.world is None:
+            return
         try:
             self.world.do(self.world.finish())
             found = flaws(self.world.do(self.world.evidence()))

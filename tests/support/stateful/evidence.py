@@ -1,6 +1,6 @@
 """What happened in one example, from the databases, the tools' ledger and what callers were told."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +70,8 @@ class Evidence:
     attempts: Sequence[Attempt] = ()
     unheard: Sequence[str] = ()
     """What was said although it was not stored yet."""
+    finished: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """How many effects there had been when this call of this run got its result."""
     zombies: Sequence[str] = ()
     """Writes under a lease that another holds."""
     holding: Sequence[str] = ()

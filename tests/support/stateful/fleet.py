@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +28,8 @@ from tests.support.stateful.virtual import VirtualClock, VirtualLoop
 
 R = TypeVar("R")
 LEASE = 30.0
+LAGS = (0.0, 0.0, 0.0, 0.001, 0.002, 0.005)
+"""Seconds."""
 
 
 class Watch(Protocol):
@@ -39,6 +42,22 @@ class Watch(Protocol):
         """This process publishes this now."""
 
 
+class Network:
+    """Between processes and servers: everything takes its time, drawn from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._dice = random.Random(seed)  # noqa: S311 - so that a failure comes again
+        self.twice: set[str] = set()
+        """Types of messages that are published twice now."""
+        self.lossy: set[str] = set()
+        """Types of messages that are confirmed and lost now."""
+
+    async def lag(self) -> None:
+        """On the way: mostly no time, sometimes longer than what comes after."""
+        if span := self._dice.choice(LAGS):
+            await asyncio.sleep(span)
+
+
 _OF: contextvars.ContextVar["Member | None"] = contextvars.ContextVar("member", default=None)
 
 
@@ -48,6 +67,7 @@ class Member:
 
     service: str
     watch: Watch
+    network: Network
     alive: bool = True
     writes_left: int | None = None
     """It dies at the write after these."""
@@ -71,11 +91,17 @@ class Member:
         if dies and self.before:
             self.kill()
             self.check()
-        sent = contextvars.Context().run(asyncio.ensure_future, _made(do))
+        sent = contextvars.Context().run(asyncio.ensure_future, self._made(do))
         result = await asyncio.shield(sent)
         if dies and self.alive:
             self.kill()
         self.check()
+        return result
+
+    async def _made(self, do: Callable[[], Awaitable[R]]) -> R:
+        await self.network.lag()
+        result = await do()
+        await self.network.lag()
         return result
 
     def _dies_now(self) -> bool:
@@ -97,10 +123,6 @@ class Member:
             task.cancel()
 
 
-async def _made(do: Callable[[], Awaitable[R]]) -> R:
-    return await do()
-
-
 def task_factory(loop: asyncio.AbstractEventLoop, work: Any, **parts: Any) -> "asyncio.Task[Any]":
     """Tasks belong to the process in which they were made."""
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **parts)
@@ -118,8 +140,6 @@ class Line:
 
     member: Member
     inner: InProcessBus
-    twice: set[str]
-    """Types of messages that are published twice now."""
 
     @property
     def user(self) -> str:
@@ -129,11 +149,15 @@ class Line:
         await self.inner.open()
 
     async def publish(self, message: Outgoing) -> None:
+        network = self.member.network
+        await network.lag()
         self.member.check()
         await self.member.watch.published(self.member, message)
-        await self.inner.publish(message)
-        if message.type in self.twice:
+        if message.type not in network.lossy:
             await self.inner.publish(message)
+        if message.type in network.twice:
+            await self.inner.publish(message)
+        await network.lag()
         self.member.check()
 
     async def consume(self, queue: str, handler: Handler, *, prefetch: int) -> Consumption:
@@ -236,14 +260,14 @@ Agents = Callable[[Member], Sequence[Agent]]
 class Fleet:
     """The servers, which nothing ends, and the processes on them."""
 
-    def __init__(self, loop: VirtualLoop, agents: Agents, watch: Watch) -> None:
+    def __init__(self, loop: VirtualLoop, agents: Agents, watch: Watch, seed: int) -> None:
         self.loop = loop
         self.loop.set_task_factory(task_factory)
         self.clock = VirtualClock(self.loop)
         self.hub = Hub(clock=self.clock)
         self.databases: dict[str, SQLiteDatabase] = {}
         self.members: list[Member] = []
-        self.twice: set[str] = set()
+        self.network = Network(seed)
         self._agents = agents
         self._watch = watch
 
@@ -257,7 +281,7 @@ class Fleet:
 
     async def start(self, service: str) -> Member:
         """One more process."""
-        member = Member(service, self._watch)
+        member = Member(service, self._watch, self.network)
         context = contextvars.copy_context()
         context.run(_OF.set, member)
         await asyncio.create_task(self._start(member), context=context)
@@ -268,7 +292,7 @@ class Fleet:
         platform = Platform(
             load(Settings),
             databases=lambda name: Connection(member, self._server(name)),
-            buses=lambda user: Line(member, self.hub.bus(user), self.twice),
+            buses=lambda user: Line(member, self.hub.bus(user)),
             clock=self.clock,
         )
         if member.service == "runner":

@@ -133,16 +133,15 @@ def invariant_6(seen: Evidence) -> Flaws:
 def invariant_7(seen: Evidence) -> Flaws:
     """A finished step never runs again."""
     for story in seen.runs.values():
-        ended: dict[str, ToolFinished] = {}
+        ended: set[str] = set()
         for entry in story.journal:
             if isinstance(entry, ToolFinished):
-                ended[entry.result.call_id] = entry
+                ended.add(entry.result.call_id)
             elif isinstance(entry, ToolStarted) and entry.call_id in ended:
                 yield f"{story.id} started {entry.call_id} after its result"
-        for effect in (effect for effect in seen.effects if effect.run_id == story.id):
-            finish = ended.get(effect.call_id)
-            if finish is not None and finish.at is not None and effect.at > finish.at:
-                yield f"{effect} came after {finish}"
+    for number, effect in enumerate(seen.effects):
+        if number >= seen.finished.get((effect.run_id, effect.call_id), len(seen.effects)):
+            yield f"{effect} came after the call's result"
 
 
 def invariant_8(seen: Evidence) -> Flaws:

@@ -14,7 +14,6 @@ from placet import (
     Context,
     HumanInput,
     InteractionPoint,
-    ScriptedModel,
     Stage,
     ToolRisk,
     tool,
@@ -36,6 +35,7 @@ UNSAFE = {"note", "wire", "sign", "fill"}
 APPROVERS = ("bob", "service:desk")
 PATIENCE = 3600
 PAUSE = 5.0
+SLOW = 1.0
 FORM = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "sure": {"type": "boolean"}},
@@ -128,21 +128,33 @@ def _asking_tools(act: Act) -> list[Tool]:
     return [sure, fill, fails]
 
 
-def script(conversation: Conversation) -> ModelReply:
-    """The next turn of the plan that was said last."""
+class PlannedModel:
+    """Does what the plan says that was told last, sometimes after a while."""
+
+    name = "planned"
+
+    async def reply(self, conversation: Conversation) -> ModelReply:
+        """The next turn of the plan."""
+        step = next_step(conversation)
+        if step.get("slow"):
+            await asyncio.sleep(SLOW)
+        if "raise" in step:
+            raise RuntimeError("the model is broken")
+        if "calls" in step:
+            return calls(*((name, args) for name, args in step["calls"]))
+        return says(step["say"])
+
+
+def next_step(conversation: Conversation) -> dict[str, Any]:
+    """The step of the plan that was said last, by how often the model replied since."""
     turns = conversation.turns
     said = [n for n, t in enumerate(turns) if t.role == "user" and t.text.startswith(MARK)]
     if not said:
-        return says("nothing to do")
+        return {"say": "nothing to do"}
     text = getattr(turns[said[-1]], "text", "")
     plan: Plan = json.loads(text.splitlines()[0])["plan"]
     done = sum(turn.role == "model" for turn in turns[said[-1] :])
-    step: dict[str, Any] = plan[done] if done < len(plan) else {"say": "done"}
-    if "raise" in step:
-        raise RuntimeError("the model is broken")
-    if "calls" in step:
-        return calls(*((name, args) for name, args in step["calls"]))
-    return says(step["say"])
+    return plan[done] if done < len(plan) else {"say": "done"}
 
 
 POINTS = (
@@ -163,7 +175,7 @@ BUILTINS = ("ask_user_text", "ask_user_choice", "ask_user_confirm", "edit_docume
 def agents(ledger: Ledger, member: Member) -> Sequence[Agent]:
     """The definitions, as one process loads them."""
     common: dict[str, Any] = {
-        "model": ScriptedModel(script),
+        "model": PlannedModel(),
         "tools": tools(ledger, member),
         "builtins": BUILTINS,
         "human_input": HumanInput(expires_in_seconds=PATIENCE, approvers=APPROVERS),
@@ -215,9 +227,13 @@ CALLS = st.one_of(
 
 
 def _turns(call: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Plan]:
-    making = st.lists(call, min_size=1, max_size=4).map(lambda made: {"calls": made})
+    making = st.builds(
+        lambda made, slow: {"calls": made} | ({"slow": True} if slow else {}),
+        st.lists(call, min_size=1, max_size=4),
+        st.booleans(),
+    )
     other: st.SearchStrategy[Any] = st.sampled_from(
-        [{"say": "so far"}, {"say": "so far"}, {"raise": True}]
+        [{"say": "so far"}, {"say": "so far", "slow": True}, {"raise": True}]
     )
     turn: st.SearchStrategy[Any] = st.sampled_from([*[making] * 8, other]).flatmap(
         lambda chosen: chosen

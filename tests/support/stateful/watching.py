@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import traceback
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import structlog
@@ -40,6 +40,10 @@ class Watching:
         self.unheard: list[str] = []
         self.zombies: list[str] = []
         self.holding: list[str] = []
+        self.effects: Callable[[], int] = int
+        """How many effects there have been."""
+        self.finished: dict[tuple[str, str], int] = {}
+        """How many there had been when this call of this run got its result."""
         self._holders: dict[str, tuple[int, int, Member]] = {}
 
     def wrote(self, member: "Member", table: str, image: Document) -> None:
@@ -54,6 +58,10 @@ class Watching:
         elif image["seq"] > seq and holder is not member:
             self.zombies.append(f"{image['_id']}: another process holds epoch {epoch}")
         self._holders[image["_id"]] = (image["epoch"], image["seq"], holder)
+        for entry in image["journal"]:
+            if entry["type"] == "tool.finished":
+                call = (image["_id"], entry["result"]["call_id"])
+                self.finished.setdefault(call, self.effects())
 
     async def published(self, member: "Member", message: Outgoing) -> None:
         """A question that is told of must be stored: with the run that asks, and with the broker."""
@@ -85,10 +93,10 @@ class Watching:
 
         return await contextvars.Context().run(asyncio.ensure_future, look())
 
-    def look_at_holders(self, runs: Sequence[Document]) -> None:
-        """Of a suspended run nothing may be held, once nothing moves."""
+    def held_of(self, runs: Sequence[Document]) -> set[str]:
+        """What is held of suspended runs now, each as it stands."""
         waiting = {run["_id"]: run for run in runs if run["status"] == "input_required"}
-        self.holding += [f"{id} has a lease" for id, run in waiting.items() if run["lease"]]
-        for member in self.fleet.living("runner"):
-            held = set(member.part.replica._holders) & set(waiting)
-            self.holding += [f"a task holds {id}" for id in sorted(held)]
+        shown = {id: f"{id} in epoch {run['epoch']} at {run['seq']}" for id, run in waiting.items()}
+        leases = {f"{shown[id]} has a lease" for id, run in waiting.items() if run["lease"]}
+        held = [id for member in self.fleet.living("runner") for id in member.part.replica._holders]
+        return leases | {f"{shown[id]} is held by a task" for id in held if id in waiting}

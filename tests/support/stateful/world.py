@@ -14,7 +14,7 @@ from placet.errors import Conflict, NotFound, PlacetError, Unavailable
 from placet.ids import new_id
 from placet.messages import AnswerMessage
 from placet.messages.wire import encode, name_of
-from placet.process.auth import ALL_SCOPES
+from placet.process.auth import ALL_SCOPES, PERSON_SCOPES
 from tests.support.stateful.answers import WRONG, fitting
 from tests.support.stateful.evidence import Attempt, Evidence, record, story
 from tests.support.stateful.fleet import Fleet
@@ -26,17 +26,22 @@ PEOPLE = ("alice", "carol", "bob", "mallory")
 DESK = "service:desk"
 LONG = timedelta(hours=7)
 ROUNDS = 60
+STILL = 0.3
+"""Seconds after which what followed from a step has happened, if nobody waits for longer."""
 
 
 class World:
     """Two or three processes of each service, and everybody who talks to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
         self.loop = VirtualLoop()
         self.watching = Watching()
-        self.fleet = Fleet(self.loop, lambda member: agents(self.ledger, member), self.watching)
+        self.fleet = Fleet(
+            self.loop, lambda member: agents(self.ledger, member), self.watching, seed
+        )
         self.watching.fleet = self.fleet
         self.ledger = Ledger(self.fleet.clock)
+        self.watching.effects = self.ledger.effects.__len__
         self.keys: dict[str, str] = {}
         self.runs: list[str] = []
         self.attempts: list[Attempt] = []
@@ -55,10 +60,9 @@ class World:
         for service in ("broker", "broker", "runner", "runner"):
             await self.fleet.start(service)
         auth = self.fleet.members[0].platform.auth
-        scopes = sorted(set(ALL_SCOPES) - {"answer:as", "runs:as"})
         for person in PEOPLE:
             self.keys[person], _ = await auth.create_key(
-                namespace="default", name=person, person=person, scopes=scopes
+                namespace="default", name=person, person=person, scopes=PERSON_SCOPES
             )
         self.keys["app"], _ = await auth.create_key(
             namespace="default", name="app", service="app", scopes=ALL_SCOPES
@@ -270,7 +274,12 @@ class World:
 
     async def double(self, kind: str) -> None:
         """From now on messages of this type come twice, or once again."""
-        self.fleet.twice.symmetric_difference_update({kind})
+        self.fleet.network.twice.symmetric_difference_update({kind})
+
+    async def swallow(self, kind: str) -> None:
+        """From now on messages of this type are confirmed and lost, or not any more."""
+        self.fleet.network.lossy.symmetric_difference_update({kind})
+        self.lost = True
 
     async def launch(self, service: str) -> None:
         """One more, up to three that live."""
@@ -314,9 +323,9 @@ class World:
     # --- the end ---
 
     async def breathe(self, steps: int | None) -> None:
-        """Let everything go on: so many steps, or until only time is waited for."""
+        """Let everything go on: so many steps, or until hardly anything moves."""
         if steps is None:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(STILL)
         else:
             for _ in range(steps):
                 await asyncio.sleep(0)
@@ -328,7 +337,8 @@ class World:
     async def heal(self) -> None:
         """No more faults: every service lives, and the bus is there."""
         self.fleet.hub.mend()
-        self.fleet.twice.clear()
+        self.fleet.network.twice.clear()
+        self.fleet.network.lossy.clear()
         for member in self.fleet.members:
             member.writes_left = None
         for service in ("broker", "runner"):
@@ -360,9 +370,13 @@ class World:
     async def _documents(self, database: str, table: str) -> Sequence[dict[str, Any]]:
         return await self.fleet.databases[database].collection(table).find({}, limit=100_000)
 
-    def suspended(self) -> None:
-        """Look at what is held of runs that wait for people, once nothing moves."""
-        self.watching.look_at_holders(self.do(self._documents("placet_runs", "runs")))
+    async def look_at_suspended(self) -> None:
+        """What is held of runs that wait for people, and go on being held."""
+        before = self.watching.held_of(await self._documents("placet_runs", "runs"))
+        if before:
+            await asyncio.sleep(STILL)
+            after = self.watching.held_of(await self._documents("placet_runs", "runs"))
+            self.watching.holding += sorted(before & after)
 
     async def evidence(self) -> Evidence:
         """Everything that the checks go by."""
@@ -376,6 +390,7 @@ class World:
             effects=self.ledger.effects,
             attempts=self.attempts,
             unheard=self.watching.unheard,
+            finished=self.watching.finished,
             zombies=self.watching.zombies,
             holding=self.watching.holding,
             said=self.said,
