@@ -153,7 +153,7 @@ class Talk(Turns):
         """The event; what arrives between the read and the abort is not in it, but in the run."""
         applied = [entry["input_id"] for entry in history if entry["type"] == "input.resolved"]
         unread = [message.id for message in undelivered(run)]
+        passed = {"passed": run["passed"]} if run.get("passed") else {}
+        data = {"applied": applied, "undelivered": unread, **passed}
         now = self.clock.now()
-        return event_entry(
-            run, EventType.RUN_CANCELLED, number=0, at=now, applied=applied, undelivered=unread
-        )
+        return event_entry(run, EventType.RUN_CANCELLED, number=0, at=now, **data)

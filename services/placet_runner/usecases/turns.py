@@ -48,7 +48,8 @@ class Turns:
 
         Raises:
             NotFound: no such agent.
-            Conflict: the id is of another input, the run has no room, or the agent runs below another.
+            Conflict: the id is of another input, the run has no room, the agent runs below another, or
+                its run is watched otherwise than is asked for.
             NotAllowed: the run lets go on what would ask, which the sender may not.
         """
         for _ in range(RACES):
@@ -59,6 +60,8 @@ class Turns:
             refuse_child(last)
             if current == last.id and last.status.live:
                 refuse_unwatched(last, lets_go)
+                if after is None:
+                    _refuse_other_watch(last, heritage)
             done = await self._next_turn(
                 namespace, (current, last), own_id, messages, heritage, after
             )
@@ -210,6 +213,17 @@ def refuse_unwatched(image: Image, lets_go: bool) -> None:
         raise NotAllowed(
             f"{image.id} lets go on what would ask; telling it something needs the scope runs:unattended, "
             "as starting it did"
+        )
+
+
+def _refuse_other_watch(image: Image, heritage: Heritage) -> None:
+    """A run that goes on is watched as it was started; what asks for another watch is told so."""
+    said, now = heritage.unattended, heritage_of(image.document).unattended
+    if said is not None and said != now:
+        how = "somebody is there" if now is None else f"unattended is {now}"
+        raise Conflict(
+            f"{image.id} is at work, and for it {how}; wait until it has ended, or abort it",
+            code="watched_otherwise",
         )
 
 

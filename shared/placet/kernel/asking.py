@@ -27,6 +27,8 @@ from placet.kernel.staging import Present, Staging, pinned
 from placet.kernel.state import State
 
 R = TypeVar("R", bound=Request)
+LONGEST_MESSAGE = 4000
+"""Of what the user said, beside each question; the run itself has all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Asker:
 
     def common(self, parts: tuple[str, ...], now: datetime, **context: Any) -> dict[str, Any]:
         """What every request of this run carries; `parts` tell its questions apart."""
-        said = {"user_message": self.user_message, "initiator": self.initiator}
+        message = self.user_message[:LONGEST_MESSAGE]
+        said = {"user_message": message, "initiator": self.initiator}
         return {
             "id": derived_id("inp", self.namespace, self.run_id, *parts),
             "namespace": self.namespace,

@@ -16,7 +16,7 @@ from placet.agents.scripted import calls, says
 from placet.bus.port import Ack, Delivery, Settle
 from placet.client import Run
 from placet.domain.run import RunStatus
-from placet.errors import Invalid, NotAllowed
+from placet.errors import Conflict, Invalid, NotAllowed
 from placet.process.auth import ALL_SCOPES, Scope
 from placet.testing.clock import HandClock
 from tests.integration.runner.agents import Ledger, agent, once, tools
@@ -65,6 +65,22 @@ async def test_allow_needs_the_scope() -> None:
         assert await placet.client.runs.list() == []
         for word in ("deny", "ask"):
             await other.transport.post("/v1/agents/ops/runs", body | {"unattended": word})
+
+
+async def test_a_run_at_work_is_watched_as_it_was_started() -> None:
+    async with system([agent(Ledger(), *once(("drop", {"name": "x"})))]) as placet:
+        run = await start(placet, None)
+        with pytest.raises(Conflict, match="at work, and for it somebody is there"):
+            await start(placet, "deny", run.agent_id)
+        assert [each.id for each in (await placet.client.runs.get(run.id)).inputs]
+        told_of = await start(placet, None, run.agent_id)
+        assert told_of.id == run.id
+
+
+async def test_what_the_user_said_stands_beside_a_question_to_a_bounded_length() -> None:
+    async with system([agent(Ledger(), *once(("drop", {"name": "x"})))]) as placet:
+        run = await placet.client.agent("ops").run("é" * 60_000, user="alice")
+        assert len(run.inputs[0].value.request.context["user_message"]) == 4000
 
 
 @pytest.mark.parametrize("mode", ["queue", "supersede"])
