@@ -1,5 +1,6 @@
 """One model call: the conversation goes out, a reply with ids of our own comes back."""
 
+import re
 from collections.abc import Mapping
 
 import orjson
@@ -20,6 +21,10 @@ from placet.kernel.turns import CallOutcome, CallResult, ModelReply
 MAX_REPLY_BYTES = 524_288
 MOST_CALLS = 32
 """Calls of one turn that are made: what each of them may ask and be answered is held until all have."""
+
+
+_EDITED = " edited-by='user'"
+_FENCE = re.compile(r"<(/?region)", re.IGNORECASE)
 
 
 async def ask_model(agent: Agent, state: State) -> ModelReplied:
@@ -71,11 +76,15 @@ def _prompt(agent: Agent, stage: Stage, state: State) -> tuple[str, str]:
 
 
 def _pinned(regions: Mapping[str, Region]) -> list[str]:
-    """The pinned regions, each under its name."""
+    """The pinned regions, each fenced under its name: a text can't end its own, or begin another."""
     return [
-        f"# {name}{' (as the user edited it)' if region.edited else ''}\n\n{region.text}"
+        f"<region name='{name}'{_EDITED if region.edited else ''}>\n{_fenced(region.text)}\n</region>"
         for name, region in regions.items()
     ]
+
+
+def _fenced(text: str) -> str:
+    return _FENCE.sub(r"<\\\1", text)
 
 
 async def _reply(model: Model, conversation: Conversation) -> ModelReply:

@@ -240,7 +240,10 @@ async def test_the_example_runs_durably_from_the_plan_to_the_report(
         run = await answered(run, True)
         assert (run.status, run.text, run.value.stage) == ("completed", "reported", "report")
         assert (tmp_path / "new.txt").read_text() == "x"
-        assert "# plan (as the user edited it)\n\nthe person's plan" in model.seen[-1].instructions
+        assert (
+            "<region name='plan' edited-by='user'>\nthe person's plan\n</region>"
+            in model.seen[-1].instructions
+        )
         journal = await placet.client.runs.journal(run.id)
         ended = [e["result"]["outcome"] for e in journal if e["type"] == "tool.finished"]
         assert ended == ["ok", "ok", "ok", "refused", "ok"]

@@ -151,7 +151,7 @@ async def test_l80_a_point_is_passed_and_the_run_and_its_last_event_say_so() -> 
         run = await start(placet, "deny", "coder")
         how = {"stage": "plan", "point": "sign_off", "how": "auto_approved"}
         assert (run.status, [p.model_dump() for p in run.value.passed]) == ("completed", [how])
-        assert model.seen[-1].instructions == "# plan\n\nthe plan"
+        assert model.seen[-1].instructions == "<region name='plan'>\nthe plan\n</region>"
         ended = await eventually(lambda: [e for e in heard if e["type"] == "run.completed"])
         assert ended[0]["data"]["passed"] == [how]
         assert await placet.client.inbox(None) == []
