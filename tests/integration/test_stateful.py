@@ -23,7 +23,7 @@ from tests.support.stateful.plans import PLANS
 from tests.support.stateful.watching import keep_crashes
 from tests.support.stateful.world import World
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.faults]
 
 LONG = os.environ.get("PLACET_FAULTS") == "long"
 EXAMPLES, STEPS = (1000, 40) if LONG else (20, 25)
@@ -64,12 +64,12 @@ starting = step(
     plan=PLANS,
     who=people,
     own=st.booleans(),
+    unattended=st.sampled_from([None, None, None, "ask", "deny"]),
     pick=picks,
 )
 answering = step("answer_one", pick=picks, choice=picks, surface=surfaces)
 approving = step("answer_one", pick=picks, choice=st.just(0), surface=surfaces)
-granting = step("answer_one", pick=picks, choice=st.integers(2, 4), surface=surfaces)
-"""Of an approval: for longer than once."""
+granting = step("grant_one", pick=picks, choice=picks, surface=surfaces)
 waiting = step("wait", seconds=st.sampled_from([0.4, 2.0, 6.0, 40.0]))
 telling = step(
     "tell", pick=picks, who=people, mode=st.sampled_from(["supersede", "queue"]), plan=plans
@@ -77,6 +77,7 @@ telling = step(
 killing = step(
     "kill", service=services, pick=picks, writes=st.none() | st.integers(0, 8), before=st.booleans()
 )
+swallowing = step("swallow", kind=messages)
 rarely = st.one_of(
     step("turn_down", pick=picks, action=st.sampled_from(["decline", "cancel"]), surface=surfaces),
     step("answer_wrongly", pick=picks, choice=picks, surface=surfaces),
@@ -93,10 +94,11 @@ rarely = st.one_of(
     step("lose"),
     step("replay", pick=st.integers(0, 30)),
     step("double", kind=messages),
-    step("swallow", kind=messages),
 )
 often = (starting, answering, answering, approving, approving, waiting, telling, killing)
-steps = st.sampled_from([*often, *often, granting, *[rarely] * 7]).flatmap(lambda chosen: chosen)
+steps = st.sampled_from([*often, *often, granting, granting, swallowing, *[rarely] * 7]).flatmap(
+    lambda chosen: chosen
+)
 
 
 class Lives(RuleBasedStateMachine):

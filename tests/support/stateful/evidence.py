@@ -22,8 +22,6 @@ class Attempt:
     channel: str
     settled: Input | None = None
     """What the broker said that it is settled as: by this answer, or by an earlier one."""
-    first: bool = False
-    """Whether it was taken."""
     refused: str = ""
     """The code of the refusal."""
 

@@ -23,7 +23,7 @@ from placet.agents.scripted import calls, says
 from placet.agents.tool import Tool
 from placet.clock import Clock
 from placet.kernel.turns import ModelReply
-from tests.support.stateful.fleet import Member
+from tests.support.stateful.member import Member
 
 Plan = list[dict[str, Any]]
 MARK = '{"plan"'
@@ -154,7 +154,7 @@ def next_step(conversation: Conversation) -> dict[str, Any]:
     text = getattr(turns[said[-1]], "text", "")
     plan: Plan = json.loads(text.splitlines()[0])["plan"]
     done = sum(turn.role == "model" for turn in turns[said[-1] :])
-    return plan[done] if done < len(plan) else {"say": "done"}
+    return plan[done] if done < len(plan) else {"say": "done", "slow": True}
 
 
 POINTS = (

@@ -15,7 +15,8 @@ from placet.messages.wire import APPROVAL_REQUEST, INTERACTION_REQUEST, NAMES, d
 from placet.store.port import Document
 
 if TYPE_CHECKING:
-    from tests.support.stateful.fleet import Fleet, Member
+    from tests.support.stateful.fleet import Fleet
+    from tests.support.stateful.member import Member
 
 KEPT = 200
 CRASHES: list[str] = []

@@ -5,35 +5,28 @@ from collections.abc import Awaitable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from placet.bus.port import Ack, Delivery, Outgoing
 from placet.client import AsyncClient, Run
-from placet.client.batches import Answer
 from placet.domain.interaction import InteractionRequest
-from placet.domain.resolution import Input
 from placet.errors import Conflict, NotFound, PlacetError, Unavailable
-from placet.ids import new_id
-from placet.messages import AnswerMessage
-from placet.messages.wire import encode, name_of
-from placet.process.auth import ALL_SCOPES, PERSON_SCOPES
-from tests.support.stateful.answers import WRONG, fitting
-from tests.support.stateful.evidence import Attempt, Evidence, record, story
+from tests.support.stateful.answers import fitting
+from tests.support.stateful.evidence import Evidence, record, story
 from tests.support.stateful.fleet import Fleet
+from tests.support.stateful.people import People
 from tests.support.stateful.plans import Ledger, Plan, agents, as_input
 from tests.support.stateful.virtual import VirtualLoop
 from tests.support.stateful.watching import CRASHES, Watching
 
-PEOPLE = ("alice", "carol", "bob", "mallory")
-DESK = "service:desk"
 LONG = timedelta(hours=7)
 ROUNDS = 60
 STILL = 0.3
 """Seconds after which what followed from a step has happened, if nobody waits for longer."""
 
 
-class World:
+class World(People):
     """Two or three processes of each service, and everybody who talks to them."""
 
     def __init__(self, seed: int) -> None:
+        super().__init__()
         self.loop = VirtualLoop()
         self.watching = Watching()
         self.fleet = Fleet(
@@ -42,12 +35,8 @@ class World:
         self.watching.fleet = self.fleet
         self.ledger = Ledger(self.fleet.clock)
         self.watching.effects = self.ledger.effects.__len__
-        self.keys: dict[str, str] = {}
         self.runs: list[str] = []
-        self.attempts: list[Attempt] = []
         self.said: list[str] = []
-        self.posted: dict[str, str] = {}
-        """Answers over the bus that nobody has replied to yet: what was asked, by event id."""
         self.lost = False
         self.turn = 0
         self.do(self._open())
@@ -59,40 +48,23 @@ class World:
     async def _open(self) -> None:
         for service in ("broker", "broker", "runner", "runner"):
             await self.fleet.start(service)
-        auth = self.fleet.members[0].platform.auth
-        for person in PEOPLE:
-            self.keys[person], _ = await auth.create_key(
-                namespace="default", name=person, person=person, scopes=PERSON_SCOPES
-            )
-        self.keys["app"], _ = await auth.create_key(
-            namespace="default", name="app", service="app", scopes=ALL_SCOPES
-        )
-        await auth.map_amqp_user("desk", namespace="default", service="desk", scopes=ALL_SCOPES)
-        self.desk = self.fleet.hub.bus("desk")
-        await self.desk.open()
-        await self.desk.consume("placet.reply.desk.1", self._replied, prefetch=10)
+        await self.arrive()
 
-    async def _replied(self, delivery: Delivery) -> Ack:
-        self.posted.pop(delivery.correlation_id or "", None)
-        return Ack()
-
-    # --- who talks to whom ---
-
-    def client(self, service: str, who: str, pick: int = 0) -> AsyncClient | None:
-        """A client of this person's, or the application's, at one of the living."""
-        living = self.fleet.living(service)
-        return self.fleet.client(living[pick % len(living)], self.keys[who]) if living else None
-
-    async def start(self, agent: str, plan: Plan, who: str, own: bool, pick: int) -> None:
+    async def start(
+        self, agent: str, plan: Plan, who: str, own: bool, unattended: str | None, pick: int
+    ) -> None:
         """A run, on this person's behalf."""
         client = self.client("runner", who if own else "app", pick)
         if client is None:
             return
         self.turn += 1
-        text, key = as_input(plan, f"start {self.turn}"), f"start-{self.turn}"
+        body = {"input": as_input(plan, f"start {self.turn}")}
+        body |= ({} if own else {"user": who}) | ({"unattended": unattended} if unattended else {})
+        key = {"Idempotency-Key": f"start-{self.turn}"}
         for _ in range(3):
             try:
-                run = await client.agent(agent).start(text, user=None if own else who, key=key)
+                path = f"/v1/agents/{agent}/runs"
+                run = client.run_from(await client.transport.post(path, body, headers=key))
             except Unavailable:
                 client = self.client("runner", who if own else "app")
                 if client is None:
@@ -105,117 +77,12 @@ class World:
         """One of the runs, the newest for 0."""
         return self.runs[-1 - pick % len(self.runs)] if self.runs else None
 
-    async def open_inputs(self) -> list[dict[str, Any]]:
-        """What is pending at the broker, the oldest first."""
-        table = self.fleet.databases["placet_interactions"].collection("interactions")
-        found = await table.find({"state": "pending"}, limit=1000)
-        return sorted(found, key=lambda each: (each["opened_at"], each["_id"]))
-
-    async def question(self, pick: int) -> InteractionRequest | None:
-        """One that is open, or None."""
-        found = await self.open_inputs()
-        return record(found[pick % len(found)]).request() if found else None
-
-    # --- answering ---
-
-    async def answer(
-        self, request: InteractionRequest, action: str, content: Any, surface: str, pick: int
-    ) -> None:
-        """One answer over one surface."""
-        if surface == "bus":
-            await self._answer_over_the_bus(request, action, content)
-            return
-        initiator = request.audience.initiator or "alice"
-        who = {"own": initiator, "named": initiator, "all": initiator, "each": initiator}
-        name = who.get(surface, surface)
-        as_app = surface in ("named", "all", "each")
-        client = self.client("broker", "app" if as_app else name, pick)
-        if client is None:
-            return
-        attempt = Attempt(request.id, name, "sdk")
-        self.attempts.append(attempt)
-        named = name if as_app else None
-        try:
-            if surface in ("all", "each"):
-                await self._in_a_batch(client, Answer(request.id, content, action, named), attempt)
-            else:
-                found = await client.input(request.id)
-                settled = await found.settle(action, content, from_=named, digest=request.digest)
-                attempt.settled = settled.value
-        except Conflict as late:
-            _late(attempt, late)
-        except Unavailable:
-            pass  # it died; whether it was taken is not known
-        except PlacetError as refused:
-            attempt.refused = refused.code
-
-    async def _in_a_batch(self, client: AsyncClient, answer: Answer, attempt: Attempt) -> None:
-        (settled,) = await client.answer_all([answer])
-        attempt.settled = settled.value
-
-    async def _answer_over_the_bus(
-        self, request: InteractionRequest, action: str, content: Any
-    ) -> None:
-        message = AnswerMessage(
-            input_id=request.id, action=action, content=content, id=new_id("own")
-        )
-        self.attempts.append(Attempt(request.id, DESK, "bus"))
-        event_id = new_id("evt")
-        self.posted[event_id] = f"{request.id} {action} {content!r}"
-        try:
-            await self.desk.publish(
-                Outgoing(
-                    "placet.answers",
-                    "answer",
-                    name_of(message),
-                    encode(message),
-                    event_id,
-                    correlation_id=event_id,
-                    reply_to="placet.reply.desk.1",
-                )
-            )
-        except Unavailable:
-            del self.posted[event_id]
-
-    async def answer_one(self, pick: int, choice: int, surface: str) -> None:
-        """An answer that fits to one that is open."""
-        request = await self.question(pick)
-        if request is not None:
-            contents = fitting(request)
-            await self.answer(request, "accept", contents[choice % len(contents)], surface, pick)
-
-    async def turn_down(self, pick: int, action: str, surface: str) -> None:
-        """Decline one, or cancel it."""
-        request = await self.question(pick)
-        if request is not None:
-            await self.answer(request, action, None, surface, pick)
-
-    async def answer_wrongly(self, pick: int, choice: int, surface: str) -> None:
-        """One that does not fit: it stays open."""
-        request = await self.question(pick)
-        if request is not None:
-            await self.answer(request, "accept", WRONG[choice % len(WRONG)], surface, pick)
-
-    async def answer_again(self, pick: int, choice: int, surface: str) -> None:
-        """One that was answered before."""
-        if not self.attempts:
-            return
-        id = self.attempts[-1 - pick % len(self.attempts)].input_id
-        table = self.fleet.databases["placet_interactions"].collection("interactions")
-        found = record(await table.get(id) or {})
-        if found.request_json:
-            contents = fitting(found.request())
-            content = contents[choice % len(contents)]
-            await self.answer(found.request(), "accept", content, surface, pick)
-
     async def extend(self, pick: int, minutes: int) -> None:
         """More time for one."""
         request, client = await self.question(pick), self.client("broker", "app", pick)
         if request is not None and client is not None and request.expires_at is not None:
             until = request.expires_at + timedelta(minutes=minutes)
             await _mildly(_extended(client, request, until))
-
-    # --- runs ---
 
     async def tell(self, pick: int, who: str, mode: str, plan: Plan | None) -> None:
         """A message, from whoever may start runs of the agent."""
@@ -402,16 +269,6 @@ class World:
     def close(self) -> None:
         """Nothing is left of it."""
         self.fleet.close()
-
-
-def _late(attempt: Attempt, late: Conflict) -> None:
-    shown = late.body.get("input") or next(
-        (each["input"] for each in late.body.get("conflicts", [])), None
-    )
-    if late.reason == "settled" and shown:
-        attempt.settled = Input.model_validate(shown)
-    else:
-        attempt.refused = late.reason
 
 
 async def _extended(client: AsyncClient, request: InteractionRequest, until: Any) -> None:
