@@ -127,7 +127,7 @@ class Runs(Protocol):
         ...
 
     async def append(self, held: Image, step: Step) -> Image | None:
-        """R4."""
+        """R4. A step that starts calls, here and below, misses while something was not looked at."""
         ...
 
     async def ask_and_park(self, held: Image, step: Step) -> Image | None:
@@ -207,7 +207,7 @@ class Runs(Protocol):
         ...
 
     async def revoke(self, run_id: str, grant_id: str, by: str, at: datetime) -> Image | None:
-        """R21: take a grant back; the holder looks before it parks or ends."""
+        """R21: take a grant back; the holder looks before it starts a call, parks or ends."""
         ...
 
     async def note_closed(self, run_id: str, ended: Resolution | ChildEnd) -> Image | None:

@@ -16,6 +16,9 @@ CLOSE_AGAIN = timedelta(seconds=30)
 REMEMBERED_MESSAGES = 1000
 """Ids of messages that a second copy is told by."""
 
+REVOKED: Expression = {"$ifNull": ["$revoked", []]}
+"""Grants that were taken back; a run of an earlier release has no list of them."""
+
 PARKED: dict[str, Expression] = {"status": "input_required", "lease": None, "tries": 0}
 
 
@@ -34,6 +37,20 @@ def no_more_calls(published: Sequence[str] = ()) -> Expression:
 def mine(held: Image) -> dict[str, Any]:
     """The run as this holder last saw it: its epoch, its claim, its place in the journal."""
     return {"epoch": held.epoch, "lease.op": held.lease_op, "seq": held.seq}
+
+
+def stepping(held: Image, step: Step) -> dict[str, Any]:
+    """The filter of a step: one that starts calls misses while something is there that was not looked at.
+
+    It may be that a grant was taken back which they go by.
+    """
+    starts = any(isinstance(entry, ToolStarted) for entry in step.entries)
+    return mine(held) | ({"wake": False} if starts else {})
+
+
+def same_revoked(read: Image) -> Expression:
+    """Whether no grant was taken back since the run was read."""
+    return {"$eq": [{"$size": REVOKED}, len(read.revoked)]}
 
 
 def stepped(step: Step) -> dict[str, Expression]:

@@ -16,6 +16,7 @@ from placet_runner.rules.runs import CHUNK, command_entry, stirs
 from placet_runner.store.changes import (
     CLOSE_AGAIN,
     PARKED,
+    REVOKED,
     closing,
     closing_all_open,
     heard,
@@ -23,7 +24,9 @@ from placet_runner.store.changes import (
     mine,
     no_more_calls,
     outbox,
+    same_revoked,
     stepped,
+    stepping,
     unheard,
     with_resolution,
 )
@@ -86,7 +89,7 @@ class StoredRuns:
 
     async def append(self, held: Image, step: Step) -> Image | None:
         """R4: a finished step."""
-        return await self._update(held.id, mine(held), stepped(step))
+        return await self._update(held.id, stepping(held, step), stepped(step))
 
     async def ask_and_park(self, held: Image, step: Step) -> Image | None:
         """R5: ask, and hold nothing, unless something arrived that was not looked at."""
@@ -94,7 +97,7 @@ class StoredRuns:
 
     async def ask_and_go_on(self, held: Image, step: Step) -> Image | None:
         """R5b: ask, and start the calls that need nobody, in one write."""
-        return await self._update(held.id, mine(held), stepped(step))
+        return await self._update(held.id, stepping(held, step), stepped(step))
 
     async def take(self, held: Image) -> Image | None:
         """R6: look at what arrived. The image is what the holder decides from next."""
@@ -146,12 +149,15 @@ class StoredRuns:
     async def resume(
         self, read: Image, resolution: Resolution, step: Step, owner: str, op: str
     ) -> Image | None:
-        """R9: the claim, the answers and the intents of what they allow, in one write."""
+        """R9: the claim, the answers and the intents of what they allow, in one write.
+
+        It is pinned to what had been taken back: no grant lets a call start that is not there any more.
+        """
         where = {
             "status": "input_required",
             "epoch": read.epoch,
             "seq": read.seq,
-            "$expr": FREE,
+            "$expr": {"$and": [FREE, same_revoked(read)]},
             **is_open(resolution.input_id),
         }
         changes = self._claimed(owner, op) | stepped(step) | {"waiting": [], "tries": 0}
@@ -162,7 +168,7 @@ class StoredRuns:
 
     async def apply_answers(self, held: Image, step: Step) -> Image | None:
         """R10: settled questions enter the journal, with what follows from them."""
-        return await self._update(held.id, mine(held), stepped(step))
+        return await self._update(held.id, stepping(held, step), stepped(step))
 
     async def finish_call(self, held: Image, step: Step) -> Image | None:
         """R11: the effect has happened; its result is written before the next model call."""
@@ -170,7 +176,7 @@ class StoredRuns:
 
     async def take_over(self, held: Image, step: Step) -> Image | None:
         """R12: a call that an earlier holder started: again with its key, or a review."""
-        return await self._update(held.id, mine(held), stepped(step))
+        return await self._update(held.id, stepping(held, step), stepped(step))
 
     async def end(self, held: Image, status: RunStatus, step: Step) -> Image | None:
         """R13: completed or failed, unless something arrived that was not looked at."""
@@ -232,14 +238,13 @@ class StoredRuns:
         )
 
     async def revoke(self, run_id: str, grant_id: str, by: str, at: datetime) -> Image | None:
-        """R21: take a grant back, once; the holder, if there is one, looks before it parks or ends."""
+        """R21: take a grant back, once; a holder looks before it starts a call, parks or ends."""
         taken = {"id": grant_id, "by": by, "at": at}
-        known = {"$ifNull": ["$revoked", []]}  # a run of an earlier release has none
         return await self._update(
             run_id,
             {"status": {"$in": LIVE}, "revoked.id": {"$ne": grant_id}},
             {
-                "revoked": {"$concatArrays": [known, literal([taken])]},
+                "revoked": {"$concatArrays": [REVOKED, literal([taken])]},
                 "wake": {"$or": ["$wake", {"$ne": ["$lease", None]}]},
             },
         )

@@ -99,6 +99,7 @@ class Holder:
         False: the run has moved since it was read; nothing was written.
         """
         await begin(self.agent, self.grip)
+        self._take_back()
         for entry in self.grip.image.waiting:
             self._settled(entry, resolution)
         self._judge_anew(self.grip.state.calls.values())
@@ -185,10 +186,14 @@ class Holder:
                 case CallResult() as result:
                     self._close([result])
 
-    def _absorb(self) -> None:
-        """Grants that were taken back, and what was waited for, once each (R10 writes them)."""
+    def _take_back(self) -> None:
+        """Grants that were taken back end."""
         for grant in standing_of(self.grip.image.revoked, self.grip.state.grants):
             self.grip.note(GrantRevoked(grant_id=grant.id))
+
+    def _absorb(self) -> None:
+        """Grants that were taken back, and what was waited for, once each (R10 writes them)."""
+        self._take_back()
         for entry in self.grip.image.settled:
             if entry["id"] not in self.grip.used_inputs:
                 self._settled(entry)

@@ -1,16 +1,21 @@
 """Grants: a yes for more than one call, what it covers, what it never does, and taking it back."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from placet.agents.scripted import calls, says
+from placet import Agent
+from placet.agents.models import Conversation
+from placet.agents.scripted import calls, says, steps
 from placet.client import Run
 from placet.domain.run import RunStatus
 from placet.errors import Conflict, NotFound
 from placet.kernel.turns import ModelReply
-from tests.integration.runner.agents import Ledger, agent
+from tests.integration.runner.agents import Ledger, agent, tools
+from tests.integration.runner.book import NOW, Book, answer, must
 from tests.integration.runner.test_loop import results
+from tests.integration.runner.test_rows import intent
 from tests.support.eventually import eventually
 from tests.support.system import System, system
 
@@ -124,6 +129,49 @@ async def test_a_revoked_grant_covers_nothing_any_more_and_says_who_took_it_back
         run = await run.inputs[0].answer(True, from_="alice")
         assert run.status == RunStatus.INPUT_REQUIRED, "the third transfer asks again"
         assert wired(ledger)[:2] == [1, 2]
+
+
+async def test_a_grant_that_is_taken_back_while_the_model_thinks_does_not_cover_what_it_then_wants() -> (
+    None
+):
+    ledger, model = Ledger(), Thinking(wires(1), wires(2), says("done"))
+    async with system([Agent("ops", model=model, tools=tools(ledger))]) as placet:
+        run = await placet.client.agent("ops").run("go", user="alice")
+        await run.inputs[0].settle("accept", NAMED, from_="alice")
+        await model.thinking.wait()
+        [grant] = await placet.client.runs.grants(run.id)
+        await placet.client.runs.revoke_grant(run.id, grant.id)
+        model.may_reply.set()
+        run = await standing(placet, run)
+        assert wired(ledger) == [1]
+        assert run.status == RunStatus.INPUT_REQUIRED, "it asks again"
+
+
+async def test_a_grant_that_is_taken_back_before_a_sibling_starts_does_not_start_it(
+    book: Book,
+) -> None:
+    parked = await book.parked()
+    read = await book.now(parked)
+    await book.runs.revoke(parked.id, "grt_1", "alice", NOW)
+    assert await book.runs.resume(read, answer(parked), intent(), "here", "op_2") is None
+    again = await book.now(parked)
+    must(await book.runs.resume(again, answer(parked), intent(), "here", "op_3"))
+
+
+class Thinking:
+    """A model whose second reply takes until it may come."""
+
+    name = "thinking"
+
+    def __init__(self, *replies: ModelReply) -> None:
+        self._script = steps(*replies)
+        self.thinking, self.may_reply = asyncio.Event(), asyncio.Event()
+
+    async def reply(self, conversation: Conversation) -> ModelReply:
+        if any(turn.role == "model" for turn in conversation.turns):
+            self.thinking.set()
+            await self.may_reply.wait()
+        return self._script(conversation)
 
 
 async def test_what_can_not_be_revoked_is_named() -> None:

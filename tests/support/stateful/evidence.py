@@ -70,6 +70,8 @@ class Evidence:
     """What was said although it was not stored yet."""
     finished: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """How many effects there had been when this call of this run got its result."""
+    landed: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """In which order starts of calls (key and attempt) and ends of grants (id) were stored."""
     zombies: Sequence[str] = ()
     """Writes under a lease that another holds."""
     holding: Sequence[str] = ()

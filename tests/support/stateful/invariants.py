@@ -233,8 +233,13 @@ def _allowed(seen: Evidence, effect: Effect) -> bool:
         and grant.grant.schema_digest in ("", schema)
         and grant.grant.exact in ("", digest_now(effect.tool, schema, effect.args))
         for id, grant in standing.items()
-        if id in judged[-1].verdict.grants
+        if id in judged[-1].verdict.grants and not _was_taken_back(seen, id, effect)
     )
+
+
+def _was_taken_back(seen: Evidence, grant_id: str, effect: Effect) -> bool:
+    started = seen.landed[effect.key, str(effect.attempt)]
+    return seen.landed.get((grant_id,), started) < started
 
 
 def _until_started(story: Story, effect: Effect) -> list[object] | None:

@@ -45,6 +45,8 @@ class Watching:
         """How many effects there have been."""
         self.finished: dict[tuple[str, str], int] = {}
         """How many there had been when this call of this run got its result."""
+        self.landed: dict[tuple[str, ...], int] = {}
+        """In which order starts of calls (key and attempt) and ends of grants (id) were stored."""
         self._holders: dict[str, tuple[int, int, Member]] = {}
 
     def wrote(self, member: "Member", table: str, image: Document) -> None:
@@ -63,6 +65,13 @@ class Watching:
             if entry["type"] == "tool.finished":
                 call = (image["_id"], entry["result"]["call_id"])
                 self.finished.setdefault(call, self.effects())
+            elif entry["type"] == "tool.started":
+                self._landed(entry["key"], str(entry["attempt"]))
+        for taken in image["revoked"]:
+            self._landed(taken["id"])
+
+    def _landed(self, *what: str) -> None:
+        self.landed.setdefault(what, len(self.landed))
 
     async def published(self, member: "Member", message: Outgoing) -> None:
         """A question that is told of must be stored: with the run that asks, and with the broker."""

@@ -258,6 +258,7 @@ class World(People):
             attempts=self.attempts,
             unheard=self.watching.unheard,
             finished=self.watching.finished,
+            landed=self.watching.landed,
             zombies=self.watching.zombies,
             holding=self.watching.holding,
             said=self.said,
