@@ -18,7 +18,7 @@ from tests.support.rabbitmq import RabbitServer
 pytestmark = pytest.mark.faults
 
 LONG = os.environ.get("PLACET_FAULTS") == "long"
-RUNS = int(os.environ.get("PLACET_CHAOS_RUNS", "1000" if LONG else "120"))
+RUNS = int(os.environ.get("PLACET_CHAOS_RUNS", "1000" if LONG else "80"))
 IN_FLIGHT = 48
 
 

@@ -89,10 +89,16 @@ async def test_an_edited_text_that_could_not_be_shown_again_is_refused() -> None
 
 
 async def test_a_run_that_asks_more_than_it_can_hold_fails_at_once_and_says_why() -> None:
-    questions = [{"question": f"q{n}"} for n in range(32)]
-    agent = Agent("ops", model=asking("ask_user_text", *questions), builtins=["ask_user_text"])
+    @tool
+    async def shows(ctx: Context, number: str) -> str:
+        """Show a long text."""
+        return str(await ctx.review_text(f"Text {number}", "x" * 520_000))
+
+    agent = Agent(
+        "ops", model=asking("shows", *({"number": str(n)} for n in range(32))), tools=[shows]
+    )
     async with system([agent]) as placet:
-        run = await placet.client.agent("ops").run("\U0001f600" * 65_536, user="alice")
+        run = await placet.client.agent("ops").run("go", user="alice")
         assert (run.status, run.error and run.error.code) == (RunStatus.FAILED, "too_large")
         assert await placet.client.inbox("pending") == []
 
