@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from placet.bus.port import Ack, Delivery, Later, Reject, Settle
 from placet.domain.resolution import Resolution
+from placet.domain.run import HUSH, QUEUE
 from placet.errors import Conflict, Invalid, NotFound, Unavailable
 from placet.messages import CommandName, RunCommand, decode
 from placet.messages.users import BROKER_USER, NOTIFIER_USER, RUNNER_USER
@@ -82,9 +83,9 @@ class RunnerConsumers:
     async def _message(self, command: RunCommand, sender: str | None) -> None:
         if command.message is None:
             raise Invalid("a message command without a message")
-        if command.message.mode == "hush" and sender == RUNNER_USER:
+        if command.message.mode == HUSH and sender == RUNNER_USER:
             await self._descent.hush(command.run_id, command.message)
-        elif command.message.mode not in ("supersede", "queue"):
+        elif command.message.mode not in ("supersede", QUEUE):
             raise Invalid(f"a message of mode {command.message.mode!r}")
         else:
             await self._talk.tell(command.namespace, command.run_id, command.message)

@@ -143,9 +143,7 @@ class Runner:
         own = given.get_secret_value() if given else await self._secrets.kept("seal", new_key)
         self._keys.keys = tuple(own.split())
         tools = (tool for agent in self.loaded.agents.values() for tool in agent.toolbox.values())
-        await self._schemas.keep(
-            {tool.facts.schema_digest: described(tool) for tool in tools}.values()
-        )
+        await self._schemas.keep(map(described, tools))
         await self._clock.measure()
         self._sweeping.start()
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from placet.domain.heritage import Birth, ChildEnd, Heritage, last_words
 from placet.domain.label import Label
-from placet.domain.run import Message, RunStatus
+from placet.domain.run import HUSH, Message, RunStatus
 from placet.ids import derived_id
 from placet.messages import CommandName, RunCommand
-from placet_runner.rules.runs import CHILD, NEXT, Document, command_entry, is_child
+from placet_runner.rules.runs import CHILD, NEXT, Document, close_entry, command_entry, is_child
 
 
 def heritage_of(document: Document) -> Heritage:
@@ -68,9 +68,16 @@ def stop_entry(document: Document, entry: Document) -> Document:
     return command_entry(command, f"{entry['id']}.stop")
 
 
+def ending_entry(document: Document, entry: Document, reason: str = "cancelled") -> Document:
+    """The wish to end what a run waits for and will not take any more: a run below it, or a question."""
+    if is_child(entry):
+        return stop_entry(document, entry)
+    return close_entry(document, entry, reason)
+
+
 def hush_entry(document: Document, entry: Document, message_id: str) -> Document:
     """Tell a child that a message came to its root: what it asks is closed, and it goes on."""
-    hush = Message(id=derived_id("msg", message_id, entry["id"]), text="", mode="hush")
+    hush = Message(id=derived_id("msg", message_id, entry["id"]), text="", mode=HUSH)
     command = RunCommand(
         command=CommandName.MESSAGE,
         run_id=entry["id"],

@@ -7,7 +7,16 @@ from placet.domain.base import DEFAULT_NAMESPACE
 from placet.domain.grant import GivenGrant
 from placet.domain.interaction import Kind, RequestAdapter
 from placet.domain.resolution import Input
-from placet.domain.run import ChildRun, Message, PassedPoint, Problem, Run, RunStatus, WaitReason
+from placet.domain.run import (
+    HUSH,
+    ChildRun,
+    Message,
+    PassedPoint,
+    Problem,
+    Run,
+    RunStatus,
+    WaitReason,
+)
 from placet_runner.rules.runs import Document, is_child
 
 
@@ -73,7 +82,7 @@ def run_view(
 def undelivered(document: Document) -> tuple[Message, ...]:
     """The messages that nobody read."""
     kept = [Message(**message) for message in document["inbox"]]
-    return tuple(message for message in kept if message.mode != "hush")
+    return tuple(message for message in kept if message.mode != HUSH)
 
 
 def _reason(entry: Document) -> WaitReason:

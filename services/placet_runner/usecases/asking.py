@@ -1,15 +1,15 @@
 """The run as it asks people."""
 
 from placet.agents.agent import Agent
+from placet.agents.situation import approvers_of
 from placet.kernel import State
 from placet.kernel.asking import Asker
 from placet_runner.ports import Document
 
 
 def asker_of(document: Document, state: State, agent: Agent) -> Asker:
-    """The run as it asks: for whoever spoke last; never for anybody where a run above names somebody."""
+    """The run as it asks: for whoever spoke last."""
     initiator = state.speaker or document["initiator"]
-    above = () if initiator else state.heritage.approvers
     return Asker(
         agent_id=document["agent_id"],
         agent=document["agent"],
@@ -20,7 +20,7 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         namespace=document["namespace"],
         path=tuple(document["path"]),
         initiator=initiator,
-        approvers=agent.human_input.approvers or above,
+        approvers=approvers_of(agent, initiator, state.heritage),
         user_message=state.wanted,
         expires_in=agent.patience,
         on_expiry=agent.human_input.on_expiry,

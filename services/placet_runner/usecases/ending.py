@@ -1,16 +1,16 @@
 """How a held run ends: completed, failed, or cancelled by a person at a point."""
 
-from placet.domain.run import RunStatus
+from placet.domain.run import HUSH, RunStatus
 from placet.errors import TooLarge
 from placet.kernel import Cancel, Entry, Fail, Finish
 from placet.kernel.journal import RunCancelled, RunCompleted, RunFailed
 from placet.messages import EventType
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image, Step
-from placet_runner.rules.families import again_entry, end_entries, next_turn, stop_entry
-from placet_runner.rules.runs import close_entry, event_entry, is_child
+from placet_runner.rules.families import again_entry, end_entries, ending_entry, next_turn
+from placet_runner.rules.runs import event_entry
 from placet_runner.usecases.grip import Grip, Proposal
-from placet_runner.usecases.inbox import HUSH, still_open, unread
+from placet_runner.usecases.inbox import still_open, unread
 
 _STATUS: dict[type, RunStatus] = {
     Finish: RunStatus.COMPLETED,
@@ -64,7 +64,7 @@ def _last(grip: Grip, how: Finish | Fail | Cancel, status: RunStatus) -> Proposa
         read = [message.id for message in unread(grip)]
     else:
         data["undelivered"] = [message.id for message in held]
-        sent = [_closed(document, entry) for entry in still_open(grip)]
+        sent = [ending_entry(document, entry) for entry in still_open(grip)]
     if document.get("parent"):
         fields["label"] = taint.value  # for the parent, should it have to be told again
     sent += end_entries(document, status, text, taint)
@@ -83,9 +83,3 @@ def _entry(how: Finish | Fail | Cancel) -> tuple[Entry, str, Document]:
             return RunFailed(code=code, message=text), text, fields
         case Cancel(by):
             return RunCancelled(by=by), "", {}
-
-
-def _closed(document: Document, entry: Document) -> Document:
-    if is_child(entry):
-        return stop_entry(document, entry)
-    return close_entry(document, entry, "cancelled")

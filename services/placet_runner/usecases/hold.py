@@ -29,7 +29,7 @@ from placet.kernel import (
     Record,
     Wait,
 )
-from placet.kernel.asking import Asker, approval, change, own_ask, review
+from placet.kernel.asking import Asker, approval, change, intent, own_ask, review
 from placet.kernel.call import CallState
 from placet.kernel.closing import closed_as, superseded
 from placet.kernel.journal import (
@@ -38,7 +38,6 @@ from placet.kernel.journal import (
     GrantRevoked,
     InputResolved,
     ToolFinished,
-    ToolStarted,
 )
 from placet.kernel.turns import CallOutcome, CallResult
 from placet.messages import EventType
@@ -309,10 +308,7 @@ class Holder:
 
     def _intents(self, starts: Sequence[CallState]) -> list[Entry]:
         asker = self._asker()
-        return [
-            ToolStarted(call_id=c.call.id, key=asker.key(c.call.id), attempt=c.attempt + 1)
-            for c in starts
-        ]
+        return [intent(asker, call) for call in starts]
 
     async def _launch(self, starts: Sequence[CallState]) -> None:
         """Start effects whose intent is stored, while the lease is young by our own clock."""

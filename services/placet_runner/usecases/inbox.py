@@ -4,7 +4,7 @@ from typing import Any
 
 from placet.agents.agent import Agent
 from placet.agents.situation import situation
-from placet.domain.run import Message
+from placet.domain.run import HUSH, QUEUE, Message
 from placet.kernel.journal import MessageReceived
 from placet_runner.ports import Document, Image, Step
 from placet_runner.rules.families import children_of, hush_entry
@@ -17,8 +17,6 @@ from placet_runner.rules.runs import (
 )
 from placet_runner.usecases.grip import Grip, Proposal
 
-QUEUE, HUSH = "queue", "hush"
-
 
 def unread(grip: Grip) -> list[Message]:
     """What nobody has taken in yet, in the order in which it came."""
@@ -27,8 +25,10 @@ def unread(grip: Grip) -> list[Message]:
 
 def deliverable(agent: Agent, grip: Grip) -> list[Message]:
     """Those of them that the stage takes; the others wait for a stage that does."""
+    if not (found := unread(grip)):
+        return []
     accepts = situation(agent, grip.state).stage.accepts_messages
-    return [each for each in unread(grip) if accepts or each.mode == HUSH or not grip.state.heard]
+    return [each for each in found if accepts or each.mode == HUSH or not grip.state.heard]
 
 
 def overtaken(agent: Agent, grip: Grip) -> bool:
@@ -107,7 +107,8 @@ async def withdraw(agent: Agent, grip: Grip) -> bool:
 
     Its tool or its point is gone, or a grant covers it.
     """
-    waiting = still_open(grip)
+    if not (waiting := still_open(grip)):
+        return False
     points = {point.name for point in situation(agent, grip.state).stage.interaction_points}
     needless = {
         "tool_gone": gone_asks(waiting, agent.toolbox),

@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 
 from placet.bus.port import Bus
 from placet.domain.interaction import RequestAdapter
+from placet.domain.run import QUEUE
 from placet.errors import PlacetError
 from placet.messages import CommandName, RunCommand
 from placet.process import logs
 from placet.process.outbox import Sent, outgoing
 from placet_runner.ports import Document, Image, Runs
-from placet_runner.rules.families import again_entry, stop_entry
-from placet_runner.rules.runs import NEXT, close_entry, command_entry, is_child, request_entry
+from placet_runner.rules.families import again_entry, ending_entry
+from placet_runner.rules.runs import NEXT, command_entry, is_child, request_entry
 from placet_runner.usecases.replica import Replica
 
 BATCH = 100
@@ -98,7 +99,7 @@ def _runnable(image: Image, now: datetime) -> bool:
 
 def _unheeded(image: Image, again: Sequence[Document]) -> bool:
     """Whether a message waits for runs below, which may not have heard of it."""
-    overtakes = any(message["mode"] != "queue" for message in image.inbox)
+    overtakes = any(message["mode"] != QUEUE for message in image.inbox)
     return image.status.live and overtakes and any(map(is_child, again))
 
 
@@ -106,9 +107,8 @@ def _repeat(image: Image, entry: Document) -> Document:
     """The question again, whole; or the wish to close it, where the run does not wait for it any more."""
     if entry["kind"] == NEXT:
         return again_entry(image.document, entry)
-    if is_child(entry):
-        live = image.status.live and not entry["closing"]
-        return again_entry(image.document, entry) if live else stop_entry(image.document, entry)
     if entry["closing"] or not image.status.live:
-        return close_entry(image.document, entry, entry["closing"] or "cancelled")
+        return ending_entry(image.document, entry, entry["closing"] or "cancelled")
+    if is_child(entry):
+        return again_entry(image.document, entry)
     return request_entry(RequestAdapter.validate_python(entry["request"]))

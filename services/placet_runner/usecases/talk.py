@@ -3,20 +3,14 @@
 from collections.abc import Sequence
 
 from placet.domain.heritage import Birth, Heritage, UnattendedApproval
-from placet.domain.run import Message, RunStatus
+from placet.domain.run import QUEUE, Message, RunStatus
 from placet.errors import Conflict
 from placet.ids import derived_id, new_id
 from placet.kernel.journal import RunCancelled
 from placet.messages import CommandName, EventType, RunCommand
 from placet_runner.ports import Document, Image
-from placet_runner.rules.families import end_entries, stop_entry
-from placet_runner.rules.runs import (
-    close_entry,
-    event_entry,
-    is_child,
-    new_run,
-    outbox_entry,
-)
+from placet_runner.rules.families import end_entries, ending_entry
+from placet_runner.rules.runs import event_entry, new_run, outbox_entry
 from placet_runner.rules.views import undelivered
 from placet_runner.usecases.turns import Turns, full, refuse_child, refuse_unwatched
 
@@ -78,7 +72,7 @@ class Talk(Turns):
         current = await self._target(namespace, target)
         refuse_child(current)
         refuse_unwatched(current, lets_go)
-        row = self.runs.queue_message if message.mode == "queue" else self.runs.message
+        row = self.runs.queue_message if message.mode == QUEUE else self.runs.message
         image = await row(current.id, message)
         if image is None:
             image = await self.read(namespace, current.id)
@@ -117,12 +111,7 @@ class Talk(Turns):
             return await self.read(current.document["namespace"], current.id)
         self.replica.cancel(image.id)
         self.metrics.ended(RunStatus.CANCELLED)
-        closes = [
-            stop_entry(image.document, e)
-            if is_child(e)
-            else close_entry(image.document, e, "cancelled")
-            for e in image.open
-        ]
+        closes = [ending_entry(image.document, entry) for entry in image.open]
         self.relay.post(image.id, image.document["outbox"])
         self.relay.post(image.id, closes)
         return image

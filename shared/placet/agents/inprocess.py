@@ -14,7 +14,7 @@ from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
-from placet.agents.situation import next_move, situation, started
+from placet.agents.situation import approvers_of, next_move, situation, started
 from placet.clock import Clock, SystemClock
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval, last_words
 from placet.domain.run import Message, PassedPoint, RunStatus
@@ -34,7 +34,7 @@ from placet.kernel import (
     Record,
     Wait,
 )
-from placet.kernel.asking import Asker, approval, at_point, opened, own_ask, presented
+from placet.kernel.asking import Asker, approval, at_point, intent, opened, own_ask, presented
 from placet.kernel.call import CallState
 from placet.kernel.closing import closed_as
 from placet.kernel.journal import (
@@ -45,7 +45,6 @@ from placet.kernel.journal import (
     RunCompleted,
     RunFailed,
     ToolFinished,
-    ToolStarted,
     TrustGiven,
 )
 from placet.kernel.state import State
@@ -138,9 +137,7 @@ class _Run:
         if not act.ask and not drifted:
             for call in act.delegate:
                 await self.delegate(call)
-            for call in act.start:
-                key = self.asker.key(call.call.id)
-                self.note(ToolStarted(call_id=call.call.id, key=key, attempt=call.attempt + 1))
+            self.note(*(intent(self.asker, call) for call in act.start))
             await _all(self.run_call(call) for call in act.start)
 
     async def present(self, present: Present) -> None:
@@ -246,8 +243,7 @@ def _born(
             root_agent_id=birth.root_agent_id,
             path=birth.path,
             initiator=birth.initiator,
-            approvers=agent.human_input.approvers
-            or (() if birth.initiator else birth.heritage.approvers),
+            approvers=approvers_of(agent, birth.initiator, birth.heritage),
             user_message=message.text,
             expires_in=agent.patience,
             on_expiry=agent.human_input.on_expiry,

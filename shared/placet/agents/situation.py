@@ -85,8 +85,9 @@ class Situation:
 
         While nobody is there, it is not, unless the stage requires the tool.
         """
-        required = {same_tool(name) for name in self.stage.required_tools}
-        return self.heritage.unattended is None or same_tool(tool) in required
+        if self.heritage.unattended is None:
+            return True
+        return same_tool(tool) in map(same_tool, self.stage.required_tools)
 
 
 def situation(agent: "Agent", state: State) -> Situation:
@@ -95,6 +96,11 @@ def situation(agent: "Agent", state: State) -> Situation:
     # A run goes on with the tools that it started with: what a deploy adds is for the runs after it.
     same = not began or began.keys() == agent.toolbox.keys()
     return agent.situation(state.stage.name, state.heritage, None if same else frozenset(began))
+
+
+def approvers_of(agent: "Agent", initiator: str | None, heritage: Heritage) -> tuple[str, ...]:
+    """Who may answer besides the initiator: never anybody at all where a run above names somebody."""
+    return agent.human_input.approvers or (() if initiator else heritage.approvers)
 
 
 def started(agent: "Agent", heritage: Heritage) -> RunStarted:

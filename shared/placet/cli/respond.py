@@ -1,7 +1,8 @@
 """`placet respond`: list what waits, or answer one input by its id."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter, validators
 
@@ -12,6 +13,7 @@ from placet.cli.runs import Json, acting_user, client
 from placet.cli.tables import INPUTS, inputs_rows, print_table
 from placet.cli.wish import Wish
 from placet.client import AsyncClient, Input
+from placet.domain.answer import Action
 from placet.errors import Conflict, NotFound
 
 _DECISION = Group("Decision", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
@@ -79,17 +81,9 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
 
 async def _answered(target: Input, wish: Wish, from_: str | None, json: bool) -> int:
     action, value = wish.answer(target)
-    digest = target.value.request.digest or None
-    try:
-        settled = await target.settle(action, value, from_=from_, digest=digest)
-    except Conflict as error:
-        show_conflict(error, json)
-        return Exit.CONFLICT
-    if json:
-        print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
-    else:
-        notes.print(f"{settled.id} is {settled.state}{_narrowed(settled, wish.scope)}")
-    return Exit.OK
+    return await settle(
+        target, action, value, from_, json, lambda settled: _narrowed(settled, wish.scope)
+    )
 
 
 def _narrowed(settled: Input, wanted: str | None) -> str:
@@ -136,7 +130,29 @@ async def find(placet: AsyncClient, id: str) -> Input:
     return found[0]
 
 
-def show_conflict(error: Conflict, json: bool) -> None:
+async def settle(
+    target: Input,
+    action: Action,
+    value: Any,
+    from_: str | None,
+    json: bool,
+    more: Callable[[Input], str],
+) -> int:
+    """Answer what was shown, and print what became of it; `more` is said behind its state."""
+    digest = target.value.request.digest or None
+    try:
+        settled = await target.settle(action, value, from_=from_, digest=digest)
+    except Conflict as error:
+        _show_conflict(error, json)
+        return Exit.CONFLICT
+    if json:
+        print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
+    else:
+        notes.print(f"{settled.id} is {settled.state}{more(settled)}")
+    return Exit.OK
+
+
+def _show_conflict(error: Conflict, json: bool) -> None:
     """Say that an answer was not taken, and how the question was settled."""
     settled = error.body.get("input") or {}
     if json:

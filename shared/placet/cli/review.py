@@ -6,13 +6,14 @@ from cyclopts import Group, Parameter, validators
 
 from placet.cli.exits import Exit
 from placet.cli.output import notes, print_input, print_json
-from placet.cli.respond import find, show_conflict
+from placet.cli.respond import find, settle
 from placet.cli.runs import Json, acting_user, client
 from placet.cli.tables import INPUTS, inputs_rows, print_table
 from placet.cli.wish import parsed
 from placet.client import AsyncClient, Input
+from placet.domain.answer import Action
 from placet.domain.interaction import Kind, ReviewRequest
-from placet.errors import Conflict, Invalid
+from placet.errors import Invalid
 
 _OUTCOME = Group("Outcome", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
 
@@ -54,21 +55,8 @@ async def review(
             raise Invalid(f"{found.id} is no review; answer it with placet respond {found.id}")
         if content is None:
             return _shown(found, request, json)
-        return await _settled(found, content, acting_user(from_), json)
-
-
-async def _settled(found: Input, content: dict[str, Any], by: str | None, json: bool) -> int:
-    digest = found.value.request.digest or None
-    try:
-        settled = await found.settle("accept", content, from_=by, digest=digest)
-    except Conflict as error:
-        show_conflict(error, json)
-        return Exit.CONFLICT
-    if json:
-        print_json({"answered": True, "input": settled.value.model_dump(mode="json")})
-    else:
-        notes.print(f"{settled.id} is {settled.state}: {content['outcome']}")
-    return Exit.OK
+        said = f": {content['outcome']}"
+        return await settle(found, Action.ACCEPT, content, acting_user(from_), json, lambda _: said)
 
 
 def _content(

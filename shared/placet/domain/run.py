@@ -43,6 +43,10 @@ class Problem(Value):
     message: str
 
 
+QUEUE, HUSH = "queue", "hush"
+"""Modes of a message, besides `supersede`."""
+
+
 class Message(Value):
     """What somebody says to a running agent."""
 
