@@ -91,4 +91,4 @@ def _readable(id: str) -> str:
 def _admits(record: Record, caller: Caller, who: str) -> bool:
     if record.kind == Kind.REVIEW and caller.may(Scope.REVIEWS_ANSWER):
         return True
-    return not record.audience.names_somebody or record.audience.admits(who)
+    return not record.audience.names_somebody or record.audience.admits({who})

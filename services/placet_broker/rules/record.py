@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 
-from placet.domain.interaction import Audience, InputState, InteractionRequest, RequestAdapter
+from placet.domain.audience import Audience
+from placet.domain.interaction import InputState, InteractionRequest, RequestAdapter
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Input, Resolution

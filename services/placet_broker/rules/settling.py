@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from placet.domain.audience import Audience
 from placet.domain.expiry import outcome_of_expiry
-from placet.domain.interaction import Audience, InputState
+from placet.domain.interaction import InputState
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution

@@ -5,17 +5,29 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    TypeAdapter,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from placet.domain.address import HTTPS, origin_of, warning_of
+from placet.domain.audience import AnswerPolicy, Audience, Priority
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, JsonValue, Value, WireId
 from placet.domain.digest import canonical, digest_of
 from placet.domain.form import check_form, sealed_names
+from placet.domain.naming import checked_name
 from placet.domain.risk import ToolRisk
 from placet.sealing import check_public
 
 Accepts = Literal["decision", "words", "anything"]
 OnExpiry = Literal["deny", "default", "stop", "escalate"]
+
+
+Label = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(checked_name)]
 
 
 class Kind(StrEnum):
@@ -67,23 +79,6 @@ class ToolCall(Value):
         return value
 
 
-class Audience(Value):
-    """Who may answer: the initiator and the approvers named; nobody named means whoever may answer inputs."""
-
-    initiator: str | None = None
-    approvers: tuple[str, ...] = ()
-    """People by id, `group:NAME`, `service:NAME`, `slack:ID`, `telegram:ID`, `discord:ID`."""
-
-    @property
-    def names_somebody(self) -> bool:
-        """Whether an answer must say who answers."""
-        return self.initiator is not None or bool(self.approvers)
-
-    def admits(self, who: str) -> bool:
-        """Whether `who` (a person's id or `service:NAME`) is named."""
-        return who == self.initiator or who in self.approvers
-
-
 class Request(Value):
     """What every kind carries."""
 
@@ -105,6 +100,11 @@ class Request(Value):
     context: JsonObject = {}
     """`user_message`, `reason`, `initiator` and what the asker adds."""
     audience: Audience = Audience()
+    policy: AnswerPolicy = Field(default=AnswerPolicy(), exclude_if=lambda p: p == AnswerPolicy())
+    """How many must say yes, who can't, and what happens while nobody answers."""
+    priority: Priority = Field(default=Priority.NORMAL, exclude_if=lambda p: p == Priority.NORMAL)
+    labels: tuple[Label, ...] = Field(default=(), max_length=20, exclude_if=operator.not_)
+    """Words to find it by, such as `billing`."""
     digest: str = ""
     """Of what is asked; an answer may carry it to prove what was shown."""
     requested_at: datetime

@@ -19,12 +19,13 @@ def names(text: str) -> bool:
     return len(text.encode()) <= LONGEST_ID
 
 
-def _checked(text: str) -> str:
+def checked_name(text: str) -> str:
+    """The text if it can name somebody. Raises ValueError, for pydantic."""
     if not names(text):
         msg = f"a name {RULE}"
         raise ValueError(msg)
     return text
 
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_checked)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_ID), AfterValidator(checked_name)]
 """A name or an id that people read: 1 to 200 bytes, not blank, nothing invisible, control or bidi."""

@@ -1,15 +1,15 @@
-"""The questions that a run puts: from what is known about it and one of its calls."""
+"""What a run asks, and what it starts: from what is known about it and one of its calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeVar
 
+from placet.domain.audience import Audience
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
 from placet.domain.interaction import (
     Accepts,
     ApprovalRequest,
-    Audience,
     ConfirmRequest,
     EditTextRequest,
     FreeTextRequest,
@@ -22,7 +22,7 @@ from placet.domain.showing import question
 from placet.gate import Offer, offer
 from placet.ids import derived_id
 from placet.kernel.call import CallState
-from placet.kernel.journal import Entry, InputOpened
+from placet.kernel.journal import Entry, InputOpened, ToolStarted
 from placet.kernel.staging import Present, Staging, pinned
 from placet.kernel.state import State
 
@@ -212,3 +212,8 @@ def opened(
         fingerprint=fingerprint,
         ask=number,
     )
+
+
+def intent(asker: Asker, call: CallState) -> ToolStarted:
+    """The journal's entry for the next try of a call, under the key that all its tries have."""
+    return ToolStarted(call_id=call.call.id, key=asker.key(call.call.id), attempt=call.attempt + 1)

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from placet.domain.answer import Action, reduce
+from placet.domain.audience import Audience
 from placet.domain.heritage import Birth, Bound, ChildEnd, Heritage
 from placet.domain.interaction import (
     ApprovalRequest,
-    Audience,
     ConfirmRequest,
     EditTextRequest,
     FormRequest,

@@ -5,8 +5,8 @@ from typing import Any
 import anyio
 import pytest
 
+from placet.domain.audience import Audience
 from placet.domain.interaction import (
-    Audience,
     FormRequest,
     InteractionRequest,
     Option,

@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
+from placet.domain.audience import Audience
 from placet.domain.interaction import (
-    Audience,
     ConfirmRequest,
     FreeTextRequest,
     MultipleChoiceRequest,

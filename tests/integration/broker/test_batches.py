@@ -5,7 +5,8 @@ from typing import Any
 import anyio
 import pytest
 
-from placet.domain.interaction import Audience, FreeTextRequest
+from placet.domain.audience import Audience
+from placet.domain.interaction import FreeTextRequest
 from placet.process.auth import Scope
 from placet_broker.rules import history
 from placet_broker.rules.record import Record

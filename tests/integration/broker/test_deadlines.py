@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from placet.domain.audience import Audience
 from placet.domain.interaction import (
-    Audience,
     ConfirmRequest,
     FormRequest,
     FreeTextRequest,

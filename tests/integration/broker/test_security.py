@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from placet.domain.interaction import Audience, ConfirmRequest, FormRequest, FreeTextRequest
+from placet.domain.audience import Audience
+from placet.domain.interaction import ConfirmRequest, FormRequest, FreeTextRequest
 from placet.ids import new_id
 from placet.process.access import SESSION_COOKIE, login_path
 from placet.process.auth import ALL_SCOPES, OPERATOR_SCOPES, Scope, nonce_of

@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 from placet.bus.port import Outgoing
-from placet.domain.interaction import Audience, ConfirmRequest
+from placet.domain.audience import Audience
+from placet.domain.interaction import ConfirmRequest
 from placet.messages import encode
 from placet.process.auth import Scope
 from tests.integration.broker.desk import (

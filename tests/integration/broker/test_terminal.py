@@ -12,7 +12,7 @@ import pytest
 
 from placet.cli.__main__ import main
 from placet.clock import SystemClock
-from placet.domain.interaction import Audience
+from placet.domain.audience import Audience
 from placet.ids import new_id
 from placet.process.auth import Scope
 from placet.store.sqlite import SQLiteDatabase

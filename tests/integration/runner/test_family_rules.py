@@ -11,7 +11,8 @@ from placet import Agent, Context, HumanInput, InteractionPoint, Stage, ToolRisk
 from placet.agents.operator import Limits, Operator, Tables, UnattendedTable
 from placet.bus.inprocess import Hub
 from placet.clock import SystemClock
-from placet.domain.interaction import Audience, InputState
+from placet.domain.audience import Audience
+from placet.domain.interaction import InputState
 from placet.domain.label import Label
 from placet.domain.run import RunStatus
 from placet.errors import DefinitionError, NotAllowed

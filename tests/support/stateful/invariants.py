@@ -192,7 +192,7 @@ def invariant_12(seen: Evidence) -> Flaws:
         tries = [a for a in seen.attempts if a.input_id == record.id and not a.refused]
         if (ended.by.id, ended.channel) not in [(a.who, a.channel) for a in tries]:
             yield f"{record.id} was answered by {ended.by.id} over {ended.channel}; tried: {tries}"
-        if not record.audience.admits(ended.by.id):
+        if not record.audience.admits({ended.by.id}):
             yield f"{record.id} was answered by {ended.by.id}, who may not: {record.audience}"
 
 

@@ -11,9 +11,9 @@ import pytest
 from placet.bus.port import MAX_BODY_BYTES, Outgoing
 from placet.clock import SystemClock
 from placet.domain.answer import Action, reduce
+from placet.domain.audience import Audience
 from placet.domain.interaction import (
     ApprovalRequest,
-    Audience,
     ConfirmRequest,
     EditTextRequest,
     InputState,
