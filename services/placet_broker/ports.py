@@ -1,13 +1,15 @@
 """What the use cases need from outside: the interactions, and the way out for messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from placet import audit
 from placet.bus.port import Outgoing
-from placet_broker.rules.record import Address, Record
+from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
+from placet_broker.rules.voting import Ballot
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +18,41 @@ class Query:
 
     namespace: str
     state: str | None = None
-    kind: str | None = None
-    agent: str | None = None
+    all_of: tuple[str, ...] = ()
+    """Words of `rules.finding`, each of which it must have."""
+    any_of: tuple[str, ...] = ()
+    """Words of which one is enough."""
     after: tuple[datetime, str] | None = None
     """Go on behind this (opened_at, id)."""
     limit: int = 50
+    oldest_first: bool = False
+    """Whatever the state; pending ones are oldest first in any case."""
+    since: datetime | None = None
+    """Opened at or after this."""
+    until: datetime | None = None
+    """Opened before this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """One interaction as it is kept, with its chain: texts as they were written."""
+
+    id: str
+    opened_at: datetime
+    facts: Mapping[str, Any]
+    """Namespace, kind, state, rev, digest, publisher, run_id, refused, refused_count and so on."""
+    history: Sequence[Mapping[str, Any]]
+    request: str
+    outcome: str
+
+    def disagreements(self) -> list[str]:
+        """Where it is not what its chain says."""
+        return audit.disagreements(self.history, self.request, self.outcome, self.facts["rev"])
+
+    def line(self) -> dict[str, Any]:
+        """As a line of an export."""
+        own = {"id": self.id, "opened_at": self.opened_at, "history": list(self.history)}
+        return {**self.facts, **own, "request": self.request, "outcome": self.outcome}
 
 
 class Interactions(Protocol):
@@ -39,8 +71,13 @@ class Interactions(Protocol):
     async def settle(self, record: Record, settlement: Settlement) -> Record | None:
         """B3: end it if it is as `record` has it, and its deadline has not passed by the database's clock."""
 
-    async def settle_all(self, parts: Sequence[tuple[Record, Settlement]]) -> list[Record | None]:
-        """B10: B3 for each in one transaction, or for none of them.
+    async def vote(self, record: Record, ballot: Ballot) -> Record | None:
+        """B4: keep the votes as they stand with one more, under the same condition; it stays pending."""
+
+    async def settle_all(
+        self, parts: Sequence[tuple[Record, Settlement | Ballot]]
+    ) -> list[Record | None]:
+        """B10: B3 or B4 for each in one transaction, or for none of them.
 
         The records as they are then, in the order given; if any did not match, nothing was written
         and None stands in the place of each that did not.
@@ -49,8 +86,25 @@ class Interactions(Protocol):
     async def extend(self, record: Record, expires_at: datetime, by: str) -> Record | None:
         """Move the deadline, if it is as `record` has it and the old one has not passed."""
 
-    async def expire(self, record: Record) -> Record | None:
-        """B5: end it as expired if it is as `record` has it, and its deadline has passed."""
+    async def expire(self, record: Record, at: datetime | None = None) -> Record | None:
+        """B5: end it as expired if it is as `record` has it, and that time, else its deadline, has passed."""
+
+    async def remind(self, record: Record, at: datetime, number: int) -> Record | None:
+        """Tell those who may answer again, for the time of this `number` (from 1), under that condition."""
+
+    async def climb(self, record: Record, at: datetime, after: Record) -> Record | None:
+        """An escalation step, which leads to `after`, under the same condition."""
+
+    async def edit_audience(self, record: Record, after: Record, by: str) -> Record | None:
+        """Other approvers, as `after` has them, if it is pending and as `record` has it."""
+
+    async def claim(self, record: Record, claim: Claim | None, by: str) -> Record | None:
+        """B7: note who is looking at it, or that they let it go, if it is as `record` has it."""
+
+    async def relink(
+        self, record: Record, links: Sequence[Link], what: str, by: str, link: str
+    ) -> Record | None:
+        """B7: these links from now on, with `what` happened to the link of that id in the history."""
 
     async def close(self, record: Record, settlement: Settlement) -> Record | None:
         """B6: end it because the asker no longer asks, if it is as `record` has it."""
@@ -72,6 +126,12 @@ class Interactions(Protocol):
 
     async def readdress(self, record: Record, address: Address) -> Record | None:
         """Reply to another address than the first, while it is pending."""
+
+    async def trail(self, id: str) -> Trail | None:
+        """One interaction with its chain."""
+
+    async def trails(self, query: Query) -> list[Trail]:
+        """The same of a list, oldest first."""
 
     async def find(self, query: Query) -> list[Record]:
         """Pending ones oldest first, others newest first."""

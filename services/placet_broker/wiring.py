@@ -1,5 +1,6 @@
 """Where the broker's parts meet."""
 
+import secrets
 from datetime import timedelta
 from typing import Any
 
@@ -23,11 +24,15 @@ from placet_broker.usecases import UseCases
 from placet_broker.usecases.answer_batch import AnswerBatch
 from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.arrivals import Arrivals
+from placet_broker.usecases.attend_input import AttendInput
 from placet_broker.usecases.close_input import CloseInput
 from placet_broker.usecases.endings import Endings
+from placet_broker.usecases.export_audit import ExportAudit
 from placet_broker.usecases.extend_input import ExtendInput
+from placet_broker.usecases.link_input import LinkInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
+from placet_broker.usecases.people import People
 from placet_broker.usecases.read_inputs import ReadInputs, Waiters
 from placet_broker.usecases.submission import Checks
 from placet_broker.usecases.sweep_due import SweepDue
@@ -92,6 +97,8 @@ class Broker:
         """Begin to consume and to look for what is due. Raises Unavailable; call it again then."""
         await self.clock.measure()
         self._checks.marks = Marks((await self._secrets.kept("marks", new_key)).encode())
+        seed = await self._secrets.kept("audit", lambda: secrets.token_hex(32))
+        self.use_cases.export_audit.seed = seed
         for queue, handler in self._handlers().items():
             if queue not in self._running:
                 counted = measured(queue, handler, self._registry)
@@ -128,21 +135,25 @@ class Broker:
         interactions, outbox, metrics = self.interactions, self.outbox, self.metrics
         clock = self.clock
         arrivals = Arrivals(interactions, clock, settings.arrival_patience)
-        checks = self._checks = Checks(interactions, arrivals)
-        endings = Endings(interactions, outbox, metrics)
-        answer_input = AnswerInput(interactions, metrics, checks, endings)
+        people = People(self._auth.directory)
+        checks = self._checks = Checks(interactions, arrivals, people)
+        endings = Endings(interactions, outbox, clock, metrics, people)
+        answer_input = AnswerInput(interactions, clock, metrics, checks, endings)
         return UseCases(
             open_request=OpenRequest(
-                interactions, outbox, clock, metrics, default_life=_patience(settings)
+                interactions, outbox, clock, metrics, people, default_life=_patience(settings)
             ),
             answer_input=answer_input,
-            answer_batch=AnswerBatch(interactions, metrics, checks, endings, answer_input),
+            answer_batch=AnswerBatch(interactions, clock, metrics, checks, endings, answer_input),
+            attend_input=AttendInput(interactions, clock, checks, endings),
             extend_input=ExtendInput(interactions, clock, checks, endings),
+            link_input=LinkInput(interactions, outbox, clock, checks, answer_input),
+            export_audit=ExportAudit(interactions, clock),
             close_input=CloseInput(interactions, outbox, clock, metrics),
             mark_applied=MarkApplied(interactions),
-            read_inputs=ReadInputs(interactions, arrivals),
+            read_inputs=ReadInputs(interactions, arrivals, people),
             waiters=waiters,
-            sweep_due=SweepDue(interactions, outbox, metrics, clock, retention=settings.retention),
+            sweep_due=SweepDue(interactions, outbox, endings, clock, retention=settings.retention),
         )
 
 

@@ -61,9 +61,13 @@ class Unauthenticated(Refused):
 
 
 class NotAllowed(Refused):
-    """A valid credential that may not do this."""
+    """A valid credential that may not do this; `reason` is a stable word for why, where there is one."""
 
     code = "not_allowed"
+
+    def __init__(self, detail: str, *, code: str = "not_allowed") -> None:
+        super().__init__(detail)
+        self.reason = code
 
 
 class NotFound(Refused):

@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from placet.process.auth import Auth
-from placet_broker.api import batches, inputs, keys, requests
-from placet_broker.api.page import inbox, login
+from placet_broker.api import attending, audit, batches, inputs, keys, requests
+from placet_broker.api.page import inbox, links, login
 from placet_broker.usecases import UseCases
 
 
@@ -12,9 +12,12 @@ def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
     """Every router of the broker."""
     return (
         inputs.router(use_cases),
+        attending.router(use_cases),
+        audit.router(use_cases),
         batches.router(use_cases),
         requests.router(use_cases),
         keys.router(auth),
         login.router(auth),
         inbox.router(use_cases),
+        links.router(use_cases, auth),
     )

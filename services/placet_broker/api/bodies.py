@@ -76,6 +76,26 @@ class ExtendBody(SignedBody):
     """The new deadline: later than the present one, at most 30 days from now."""
 
 
+class AudienceBody(Body):
+    """Other approvers of an input."""
+
+    add: tuple[Name, ...] = Field(default=(), max_length=100)
+    """People, `group:NAME`, `service:NAME`, or a channel's identity such as `slack:ID`."""
+    remove: tuple[str, ...] = Field(default=(), max_length=100)
+
+
+class LinkBody(Body):
+    """What a one-time link is for."""
+
+    person: Name
+    """Whose answer it is."""
+    action: Action = Action.ACCEPT
+    content: Any = None
+    """What fits the input's kind; the link gives this answer and no other."""
+    seconds: int = Field(default=86_400, ge=60, le=2_592_000, strict=True)
+    """How long it is good for."""
+
+
 class KeyBody(Body):
     """A key for a person or a service, or what an AMQP user stands for."""
 
@@ -102,6 +122,11 @@ async def read(model: type[B], request: Request) -> B:
         raise Invalid(f"not readable as JSON: {error}") from error
     except ValidationError as error:
         raise unfit(error) from error
+
+
+async def read_or_nothing(model: type[B], request: Request) -> B:
+    """The same, of a body that may be left out. Raises as `read`."""
+    return await read(model, request) if await request.body() else model()
 
 
 def documented(model: type[BaseModel]) -> dict[str, Any]:

@@ -6,24 +6,47 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
+from placet.domain.audience import Priority
 from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input
 from placet.process.access import authenticate, caller
-from placet.process.auth import Caller, Scope
+from placet.process.auth import Caller
 from placet.process.crash import crash_point
 from placet.process.http import json_response
 from placet_broker import ports
 from placet_broker.api.bodies import AnswerBody, ExtendBody, documented, read
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.submissions import submitted
-from placet_broker.rules import history
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
 
-Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
 Anybody = Annotated[Caller, Depends(caller())]
 Limit = Annotated[int, Query(ge=1, le=200)]
 _ANSWERS = documented(AnswerBody)
+
+
+class Narrowed:
+    """What narrows a list of inputs; everything that is given must hold."""
+
+    def __init__(
+        self,
+        state: InputState | None = None,
+        kind: Kind | None = None,
+        priority: Priority | None = None,
+        label: Annotated[list[str] | None, Query(max_length=10)] = None,
+        run: Annotated[str | None, Query(max_length=200)] = None,
+        mine: bool = False,
+    ) -> None:
+        self.state = state
+        self.mine = mine
+        found = [
+            kind and f"kind:{kind}",
+            priority and f"priority:{priority}",
+            run and f"run:{run}",
+            *(f"label:{each}" for each in label or ()),
+        ]
+        self.words = tuple(word for word in found if word)
+        """As the words of `rules.finding`."""
 
 
 def router(use_cases: UseCases) -> APIRouter:
@@ -32,25 +55,32 @@ def router(use_cases: UseCases) -> APIRouter:
 
     @routes.get("/inputs", summary="What waits, or has settled")
     async def list_inputs(
-        who: Reader,
-        state: InputState | None = None,
-        kind: Kind | None = None,
+        who: Anybody,
+        narrowed: Annotated[Narrowed, Depends(Narrowed)],
         limit: Limit = 50,
         cursor: str | None = None,
     ) -> Response:
-        query = ports.Query(who.namespace, state, kind, after=place_of(cursor), limit=limit)
-        return _page(await use_cases.read_inputs.find(who, query), limit)
+        """Without `inputs:read` it is what the caller may answer, as with `mine`."""
+        return await _listed(who, narrowed, narrowed.words, limit, cursor)
 
     @routes.get("/agents/{agent}/inputs", summary="What an agent, or a definition's agents, asked")
     async def list_agent_inputs(
-        who: Reader,
+        who: Anybody,
         agent: str,
-        state: InputState | None = None,
+        narrowed: Annotated[Narrowed, Depends(Narrowed)],
         limit: Limit = 50,
         cursor: str | None = None,
     ) -> Response:
-        query = ports.Query(who.namespace, state, agent=agent, after=place_of(cursor), limit=limit)
-        return _page(await use_cases.read_inputs.find(who, query), limit)
+        words = (*narrowed.words, f"agent:{agent}")
+        return await _listed(who, narrowed, words, limit, cursor)
+
+    async def _listed(
+        who: Caller, narrowed: Narrowed, words: tuple[str, ...], limit: int, cursor: str | None
+    ) -> Response:
+        query = ports.Query(
+            who.namespace, narrowed.state, words, after=place_of(cursor), limit=limit
+        )
+        return _page(await use_cases.read_inputs.find(who, query, mine=narrowed.mine), limit)
 
     @routes.get("/inputs/{id}", response_model=Input, summary="One input")
     async def get_input(who: Anybody, id: str, request: Request) -> Response:
@@ -82,21 +112,6 @@ def router(use_cases: UseCases) -> APIRouter:
         body = await read(ExtendBody, request)
         record = await use_cases.extend_input(id, body.expires_at, who, body.named)
         return json_response(record.as_json())
-
-    @routes.get("/audit/{id}", summary="What happened to an input, as a chain of hashes")
-    async def audit(who: Reader, id: str) -> Response:
-        record = await use_cases.read_inputs.get(who, id)
-        flaws = history.flaws(record.history)
-        return json_response(
-            {
-                "input_id": record.id,
-                "history": record.history,
-                "intact": not flaws,
-                "flaws": flaws,
-                "refused": record.refused,
-                "refused_count": record.refused_count,
-            }
-        )
 
     return routes
 

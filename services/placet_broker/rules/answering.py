@@ -1,11 +1,33 @@
 """Who may see an interaction, and who may answer it as whom."""
 
+from dataclasses import dataclass
+
 from placet.domain.interaction import Kind
 from placet.domain.naming import RULE, names
 from placet.domain.person import Person
+from placet.domain.standing import SERVICE, Standing
 from placet.errors import FieldError, Invalid, NotAllowed, NotFound
 from placet.process.caller import Caller, Scope
 from placet_broker.rules.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Who answers, and in whose place."""
+
+    standing: Standing
+    seat: str
+    """The id of whoever the audience names: themselves, or somebody whose delegate they are."""
+
+    @property
+    def person(self) -> Person:
+        """As who acted."""
+        return Person(id=self.standing.id)
+
+    @property
+    def on_behalf_of(self) -> str | None:
+        """Whose delegate they act as; None: their own."""
+        return None if self.seat == self.standing.id else self.seat
 
 
 def unknown(id: str) -> NotFound:
@@ -14,81 +36,118 @@ def unknown(id: str) -> NotFound:
 
 
 def may_read(record: Record, caller: Caller) -> bool:
-    """Whether the caller may see this interaction."""
+    """Whether the caller may see this interaction, whoever is named in it."""
     if record.namespace != caller.namespace or not record.request_json:
         return False
     return caller.may(Scope.INPUTS_READ) or caller.id == record.publisher
 
 
-def answerer(record: Record, caller: Caller, named: Person | None) -> Person:
-    """The person (or `service:NAME`) who answers, by credential; of `named` only the id is kept.
+def for_others(caller: Caller) -> bool:
+    """Whether this credential says for whom it answers."""
+    return not caller.is_person and caller.may(Scope.ANSWER_AS)
+
+
+def claimed_id(record: Record, caller: Caller, named: Person | None) -> str:
+    """Who is said to answer: by credential; of `named` only the id is kept.
 
     Nobody has verified the name that comes with an id, so it goes no further: what is kept is
     shown to people and told to the model as who decided.
 
     Raises:
-        NotFound: the caller can neither read nor answer it.
-        NotAllowed: the caller may not answer it, or not as `named`.
+        NotAllowed: the credential answers as itself, and `named` is somebody else.
         Invalid: a key with `answer:as` does not say who answers where the input names who may, or
             names an id that can't be one.
     """
-    refusal = _refusal(record, caller)
-    if not may_read(record, caller) and not _may_answer(record, caller, refusal):
-        raise unknown(record.id)
-    if refusal is not None:
-        raise NotAllowed(refusal)
-    who = _who(record, caller, named)
-    if who.id == record.publisher:
-        raise NotAllowed("a requester never answers its own request")
-    if not _admits(record, caller, who.id):
-        raise NotAllowed(f"{who.id} is not among those who may answer this input")
-    return who
-
-
-def _may_answer(record: Record, caller: Caller, refusal: str | None) -> bool:
-    """Whether the caller can answer it at all, as whomever."""
-    if refusal is not None or record.namespace != caller.namespace:
-        return False
-    return _for_others(caller) or _admits(record, caller, caller.id)
-
-
-def _for_others(caller: Caller) -> bool:
-    return not caller.is_person and caller.may(Scope.ANSWER_AS)
-
-
-def _refusal(record: Record, caller: Caller) -> str | None:
-    if record.kind == Kind.REVIEW:
-        named = caller.may(Scope.INPUTS_ANSWER) and caller.id in record.audience.approvers
-        if not named and not caller.may(Scope.REVIEWS_ANSWER):
-            return f"a review is answered with the scope {Scope.REVIEWS_ANSWER} or by its approvers"
-    elif not caller.may(Scope.INPUTS_ANSWER):
-        return f"this credential lacks the scope {Scope.INPUTS_ANSWER}"
-    if caller.id == record.publisher:
-        return "a requester never answers its own request"
-    return None
-
-
-def _who(record: Record, caller: Caller, named: Person | None) -> Person:
-    if not _for_others(caller):
+    if not for_others(caller):
         if named is not None and named.id != caller.id:
             raise NotAllowed(f"this credential answers as {caller.id}, not as {named.id}")
-        return Person(id=caller.id)
+        return caller.id
     if named is not None:
-        return Person(id=_readable(named.id))
+        return _fit(named.id)
     if record.audience.names_somebody:
         detail = "this input names who may answer it: say who answers"
         raise Invalid(detail, [FieldError("/from", detail)])
-    return Person(id=caller.id)
+    return caller.id
 
 
-def _readable(id: str) -> str:
+def is_plain(record: Record, id: str) -> bool:
+    """Whether nothing needs to be known of this id: one yes is enough, and it is named, or nobody is."""
+    audience = record.audience
+    named = not audience.names_somebody or audience.admits({id})
+    return not record.policy.strict and named and (":" not in id or id.startswith(SERVICE))
+
+
+def refusal(record: Record, caller: Caller, who: Standing) -> str | None:
+    """Why this credential answers nothing here at all; None if it may."""
+    if record.publisher in (caller.id, who.id):
+        return "a requester never answers its own request"
+    if record.kind != Kind.REVIEW:
+        lacks = not caller.may(Scope.INPUTS_ANSWER)
+        return f"this credential lacks the scope {Scope.INPUTS_ANSWER}" if lacks else None
+    named = set(record.audience.approvers)
+    as_approver = caller.may(Scope.INPUTS_ANSWER) and any(
+        seat.names & named for seat in who.seats()
+    )
+    if as_approver or caller.may(Scope.REVIEWS_ANSWER):
+        return None
+    return f"a review is answered with the scope {Scope.REVIEWS_ANSWER} or by its approvers"
+
+
+def seat_for(record: Record, caller: Caller, who: Standing) -> str | None:
+    """Whose place among those named they take, their own first; None: nobody's."""
+    if record.kind == Kind.REVIEW and caller.may(Scope.REVIEWS_ANSWER):
+        return who.id
+    return _seat(record, who)
+
+
+def _seat(record: Record, who: Standing) -> str | None:
+    if not record.audience.names_somebody:
+        return who.id
+    return next((seat.id for seat in who.seats() if record.audience.admits(seat.names)), None)
+
+
+def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | None) -> None:
+    """Whether their yes counts where it matters which person it is. Raises NotAllowed."""
+    who = answerer.standing
+    if not record.policy.strict:
+        return
+    if not who.is_person:
+        raise NotAllowed(
+            f"this takes the yes of people who are known: {who.id} is no person, nor linked to one"
+        )
+    if initiator is None:
+        return
+    if record.policy.exclude_initiator and who.id == initiator.id:
+        raise NotAllowed(
+            f"{who.id} started this and can't approve it (four eyes); they may refuse it",
+            code="self_approval",
+        )
+    if any(principal.id == initiator.id for principal in who.principals):
+        raise NotAllowed(
+            f"{who.id} stands in for {initiator.id}, who started this, and can't approve it",
+            code="self_approval",
+        )
+    if who.id == initiator.id and answerer.on_behalf_of is not None:
+        raise NotAllowed(
+            f"{who.id} started this and can't approve it in the place of {answerer.seat}",
+            code="self_approval",
+        )
+
+
+def still_counts(record: Record, voter: Standing, initiator: Standing | None) -> bool:
+    """Whether the vote of this person counts as things are now: groups, links and delegations change."""
+    seat = _seat(record, voter)
+    if seat is None:
+        return False
+    try:
+        check_may_approve(record, Answerer(voter, seat), initiator)
+    except NotAllowed:
+        return False
+    return True
+
+
+def _fit(id: str) -> str:
     if not names(id):
         detail = f"an id {RULE}"
         raise Invalid(f"from: {detail}", [FieldError("/from", detail)])
     return id
-
-
-def _admits(record: Record, caller: Caller, who: str) -> bool:
-    if record.kind == Kind.REVIEW and caller.may(Scope.REVIEWS_ANSWER):
-        return True
-    return not record.audience.names_somebody or record.audience.admits({who})

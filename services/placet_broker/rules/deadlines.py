@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from placet import audit
 from placet.errors import FieldError, Invalid
-from placet_broker.rules import history
 from placet_broker.rules.record import Record
 
 SHORTEST = timedelta(seconds=60)
@@ -42,7 +42,10 @@ def moved(record: Record, to: datetime) -> str:
 def noted(record: Record, to: datetime, at: datetime, by: str) -> dict[str, str | None]:
     """The history entry of an extension."""
     was = record.expires_at.isoformat() if record.expires_at else None
-    return history.entry(record.head, "extended", at, by=by, to=to.isoformat(), was=was)
+    shown = audit.digest(moved(record, to))
+    return audit.entry(
+        record.head, "extended", at, by=by, to=to.isoformat(), was=was, request=shown
+    )
 
 
 def unfit(pointer: str, why: str) -> Invalid:

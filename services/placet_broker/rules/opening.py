@@ -4,11 +4,15 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from placet import audit
+from placet.domain.answerable import check_policy
+from placet.domain.audience import MOST_NAMES
 from placet.domain.expiry import check_on_expiry
 from placet.domain.interaction import ApprovalRequest, InputState, InteractionRequest, ReviewRequest
+from placet.domain.naming import RULE, names
 from placet.errors import NotAllowed
 from placet.ids import derived_id
-from placet_broker.rules import history, outgoing
+from placet_broker.rules import outgoing
 from placet_broker.rules.deadlines import LONGEST, SHORTEST, aware, unfit
 from placet_broker.rules.record import RUNNER, Address, Record
 
@@ -47,6 +51,8 @@ def prepared(
     """
     _check_run(request, asker)
     check_on_expiry(request)
+    check_policy(request)
+    _check_audience(request, asker)
     namespace = request.namespace if asker.namespace is None else asker.namespace
     full = request.with_digest()
     if request.digest and request.digest != full.digest:
@@ -91,7 +97,14 @@ def opened(
     """
     request_json = request.model_dump_json()
     outgoing.check_size(request_json, "the request")
-    first = history.entry("", "opened", now, by=asker.publisher, digest=request.digest)
+    first = audit.entry(
+        "",
+        "opened",
+        now,
+        by=asker.publisher,
+        digest=request.digest,
+        request=audit.digest(request_json),
+    )
     return Record(
         id=request.id,
         namespace=request.namespace,
@@ -112,6 +125,10 @@ def opened(
         applied=False,
         outbox=(outgoing.requested(request.id),),
         history=(first,),
+        policy=request.policy,
+        priority=request.priority,
+        labels=request.labels,
+        life=_life(request, now),
     )
 
 
@@ -131,6 +148,27 @@ def _check_run(request: InteractionRequest, asker: Asker) -> None:
             raise NotAllowed(
                 f"only the runner asks for a run or an agent that Placet holds ({name})"
             )
+
+
+def _life(request: InteractionRequest, now: datetime) -> timedelta | None:
+    """How long a deadline that escalates gives each step: as long as it gave at first."""
+    if request.on_expiry != "escalate" or request.expires_at is None:
+        return None
+    return max(request.expires_at - now, SHORTEST)
+
+
+def _check_audience(request: InteractionRequest, asker: Asker) -> None:
+    """What a service names is read by people, and looked up for each answer. Raises Invalid."""
+    audience = request.audience
+    if len(audience.approvers) > MOST_NAMES:
+        raise unfit("/audience/approvers", f"takes at most {MOST_NAMES} names")
+    if asker.is_runner:
+        return
+    for number, name in enumerate(audience.approvers):
+        if not names(name):
+            raise unfit(f"/audience/approvers/{number}", RULE)
+    if audience.initiator is not None and not names(audience.initiator):
+        raise unfit("/audience/initiator", RULE)
 
 
 def _id(request: InteractionRequest, namespace: str, asker: Asker) -> str:

@@ -1,26 +1,32 @@
 """What the broker publishes about an interaction, made from its document when it is sent."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from placet.bus.port import MAX_BODY_BYTES
+from placet.bus.port import MAX_BODY_BYTES, Outgoing
 from placet.domain.interaction import Kind
 from placet.domain.resolution import Resolution
 from placet.errors import TooLarge
-from placet.ids import derived_id
+from placet.ids import derived_id, new_id
 from placet.messages import Event, EventType, encode
 from placet.messages.wire import name_of
-from placet_broker.rules.record import Address, Record
+from placet_broker.rules.record import Address, Link, Record
 
 LARGEST = MAX_BODY_BYTES - 16 * 1024
 """Bytes of a request or an outcome as JSON, which leave room for what a resolution adds."""
 
 
 class What(StrEnum):
-    """The messages an interaction's outbox can hold; each at most once, with an id of its own."""
+    """The messages an interaction's outbox can hold; each at most once, with an id of its own.
+
+    Reminders and escalations are numbered: each of them is one more message.
+    """
 
     REQUESTED = "requested"
+    REMINDER = "reminder"
+    ESCALATED = "escalated"
     RESOLVED = "resolved"
     RESOLUTION = "resolution"
     REPLY = "reply"
@@ -47,14 +53,50 @@ def check_size(text: str, what: str, most: int = LARGEST) -> None:
         raise TooLarge(f"{what} has {size} bytes as JSON; {most} are taken")
 
 
-def entry_id(id: str, what: What) -> str:
+def entry_id(id: str, what: What, number: int = 0) -> str:
     """The id of one outbox entry, which is its message's event id."""
-    return derived_id("evt", id, what)
+    return derived_id("evt", id, what, *([str(number)] if number else []))
 
 
 def requested(id: str) -> dict[str, Any]:
     """The outbox entry of `input.requested`."""
     return _entry(id, What.REQUESTED)
+
+
+def reminder(id: str, number: int) -> dict[str, Any]:
+    """The outbox entry of a reminder, the first being 1."""
+    return _entry(id, What.REMINDER, number)
+
+
+def escalated(record: Record) -> dict[str, Any]:
+    """The outbox entry of the next escalation step; it tells whom that step notifies."""
+    step = record.policy.escalation[record.climbed]
+    told = {"added": list(step.add), "notify": list(step.notify)}
+    return {**_entry(record.id, What.ESCALATED, record.climbed + 1), "told": told}
+
+
+def code_wanted(record: Record, link: Link, at: datetime) -> Outgoing:
+    """The event that somebody opened a link and wants the code that shows who they are."""
+    data = {"link": link.id, "person": link.person}
+    event = Event(
+        id=new_id("evt"),
+        type=EventType.INPUT_CODE_REQUESTED,
+        namespace=record.namespace,
+        at=at,
+        agent_id=record.agents[0] if record.agents else "",
+        run_id=record.run_id,
+        root_run_id=record.root_run_id,
+        input_id=record.id,
+        data=data,
+    )
+    return Outgoing(
+        exchange="placet.events",
+        key=f"{record.namespace}.{event.type}",
+        type=name_of(event),
+        body=encode(event),
+        event_id=event.id,
+        correlation_id=record.run_id or record.id,
+    )
 
 
 def settled(record: Record) -> list[dict[str, Any]]:
@@ -69,7 +111,7 @@ def settled(record: Record) -> list[dict[str, Any]]:
 
 def rendered(record: Record, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of outbox entries, as the relay takes them."""
-    return [{**_message(record, What(entry["what"])), "id": entry["id"]} for entry in entries]
+    return [{**_message(record, entry), "id": entry["id"]} for entry in entries]
 
 
 def confirmation(record: Record, address: Address | None) -> list[dict[str, Any]]:
@@ -92,20 +134,25 @@ def resolution_of(record: Record) -> Resolution:
     return record.resolution
 
 
-def _entry(id: str, what: What) -> dict[str, Any]:
-    return {"id": entry_id(id, what), "what": str(what)}
+def _entry(id: str, what: What, number: int = 0) -> dict[str, Any]:
+    numbered = {"number": number} if number else {}
+    return {"id": entry_id(id, what, number), "what": str(what), **numbered}
 
 
-def _message(record: Record, what: What) -> dict[str, Any]:
-    match what:
+def _message(record: Record, entry: dict[str, Any]) -> dict[str, Any]:
+    match What(entry["what"]):
         case What.RESOLUTION:
             return _resolution(record, exchange="placet.resolutions", key="resolution")
         case What.REPLY:
             return _reply(record)
         case What.REQUESTED:
-            return _event(record, what, EventType.INPUT_REQUESTED)
+            return _event(record, entry, EventType.INPUT_REQUESTED)
+        case What.REMINDER:
+            return _event(record, entry, EventType.INPUT_REMINDER)
+        case What.ESCALATED:
+            return _event(record, entry, EventType.INPUT_ESCALATED)
         case What.RESOLVED:
-            return _event(record, what, EventType.INPUT_RESOLVED)
+            return _event(record, entry, EventType.INPUT_RESOLVED)
 
 
 def _resolution(record: Record, *, exchange: str, key: str) -> dict[str, Any]:
@@ -126,9 +173,10 @@ def _reply(record: Record) -> dict[str, Any]:
     return {**message, "correlation_id": correlation, "optional": True}
 
 
-def _event(record: Record, what: What, kind: EventType) -> dict[str, Any]:
+def _event(record: Record, entry: dict[str, Any], kind: EventType) -> dict[str, Any]:
+    told = {"number": entry["number"]} if "number" in entry else {}
     event = Event(
-        id=entry_id(record.id, what),
+        id=entry["id"],
         type=kind,
         namespace=record.namespace,
         at=record.opened_at if record.resolution is None else record.resolution.at,
@@ -136,7 +184,7 @@ def _event(record: Record, what: What, kind: EventType) -> dict[str, Any]:
         run_id=record.run_id,
         root_run_id=record.root_run_id,
         input_id=record.id,
-        data=_facts(record, kind),
+        data=_facts(record, kind) | told | entry.get("told", {}),
     )
     return {
         "exchange": "placet.events",
@@ -150,9 +198,16 @@ def _event(record: Record, what: What, kind: EventType) -> dict[str, Any]:
 def _facts(record: Record, kind: EventType) -> dict[str, Any]:
     """No content of answers: events go to more people than may read them."""
     expires_at = record.expires_at.isoformat() if record.expires_at else None
-    facts = {"kind": record.kind, "asked_by": record.publisher, "expires_at": expires_at}
-    if kind is EventType.INPUT_REQUESTED or record.resolution is None:
-        return {**facts, "state": "pending"}
+    facts: dict[str, Any] = {
+        "kind": record.kind,
+        "asked_by": record.publisher,
+        "expires_at": expires_at,
+        "priority": str(record.priority),
+        "labels": list(record.labels),
+    }
+    if record.resolution is None:
+        unanswerable = {"unanswerable": True} if record.unanswerable else {}
+        return {**facts, "state": "pending", "for": list(record.audience.named), **unanswerable}
     by = record.resolution.by
     decision = record.resolution.outcome.decision
     return {

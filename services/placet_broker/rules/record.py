@@ -1,17 +1,20 @@
 """One interaction as the broker keeps it, read from and written to its document."""
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
-from placet.domain.audience import Audience
+from placet.domain.answer import Action
+from placet.domain.audience import AnswerPolicy, Audience, Priority
+from placet.domain.digest import digest_of
 from placet.domain.interaction import InputState, InteractionRequest, RequestAdapter
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Input, Resolution
 
+ONE_YES = AnswerPolicy()
 RUNNER = "service:placet-runner"
 """The publisher of every question that a run of Placet asks."""
 
@@ -22,6 +25,48 @@ class Address:
 
     reply_to: str
     correlation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One person's yes, while more are needed."""
+
+    by: str
+    """The person, whatever the channel."""
+    seat: str
+    """In whose place; the same person where they are named themselves."""
+    outcome: Outcome
+    at: datetime
+    channel: str
+    answer_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody is looking at it; it stops nobody."""
+
+    by: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A one-time link: who may do what with the question as it is now, once they have shown who they are."""
+
+    id: str
+    hash: str
+    """Of the token; the token itself is kept nowhere."""
+    person: str
+    action: Action
+    content: Any
+    digest: str
+    until: datetime
+    code_hash: str = ""
+    """Of the one-time code that was sent to the person; empty while there is none."""
+    code_until: datetime | None = None
+    tries: int = 0
+    """Wrong codes so far."""
+    used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +95,38 @@ class Record:
     history: tuple[dict[str, Any], ...] = field(repr=False)
     refused: tuple[dict[str, Any], ...] = ()
     refused_count: int = 0
+    policy: AnswerPolicy = ONE_YES
+    priority: Priority = Priority.NORMAL
+    labels: tuple[str, ...] = ()
+    votes: tuple[Vote, ...] = ()
+    """Each a yes to the same arguments, by another person."""
+    claim: Claim | None = None
+    links: tuple[Link, ...] = ()
+    reminded: int = 0
+    """Reminders that were given."""
+    climbed: int = 0
+    """Escalation steps that were taken."""
+    life: timedelta | None = None
+    """Where its deadline escalates: how long it waits after each step. None: its deadline ends it."""
+    unanswerable: bool = False
+    """Fewer people may answer than its policy needs."""
 
     @property
     def pending(self) -> bool:
         """Whether it can still be answered."""
         return self.state is InputState.PENDING
+
+    @property
+    def proposed_args(self) -> dict[str, Any] | None:
+        """The arguments that the votes so far are for, where an approver changed them."""
+        return self.votes[0].outcome.args if self.votes else None
+
+    @property
+    def shown_digest(self) -> str:
+        """Of what a yes consents to now: what was asked, or what an approver made of it."""
+        if self.proposed_args is None:
+            return self.digest
+        return digest_of({"asked": self.digest, "args": self.proposed_args})
 
     @property
     def head(self) -> str:
@@ -92,7 +164,23 @@ class Record:
             "resolution": orjson.Fragment(resolution) if resolution else None,
             "asked_by": self.publisher,
             "applied": self.applied,
+            "digest": self.shown_digest,
+            **self._among_people(),
         }
+
+    def _among_people(self) -> dict[str, Any]:
+        """What people have done with it so far; what is as usual is left out."""
+        votes = [
+            {"by": v.by, "on_behalf_of": v.seat, "at": v.at, "channel": v.channel}
+            for v in self.votes
+        ]
+        shown = {
+            "votes": votes,
+            "proposed_args": self.proposed_args,
+            "claimed": self.claim and {"by": self.claim.by, "until": self.claim.until},
+            "unanswerable": self.unanswerable,
+        }
+        return {name: value for name, value in shown.items() if value}
 
 
 def from_document(document: dict[str, Any]) -> Record:
@@ -120,7 +208,25 @@ def from_document(document: dict[str, Any]) -> Record:
         history=tuple(document["history"]),
         refused=tuple(document["refused"]),
         refused_count=document["refused_count"],
+        **_among_people(document),
     )
+
+
+def _among_people(document: dict[str, Any]) -> dict[str, Any]:
+    """What documents of before this was known do not have."""
+    claim, policy = document.get("claim"), document.get("policy")
+    return {
+        "policy": AnswerPolicy.model_validate_json(policy) if policy else ONE_YES,
+        "priority": Priority(document.get("priority", Priority.NORMAL)),
+        "labels": tuple(document.get("labels", ())),
+        "votes": tuple(map(_vote, document.get("votes", ()))),
+        "claim": Claim(**claim) if claim else None,
+        "links": tuple(map(_link, document.get("links", ()))),
+        "reminded": document.get("reminded", 0),
+        "climbed": document.get("climbed", 0),
+        "life": timedelta(milliseconds=document["life_ms"]) if document.get("life_ms") else None,
+        "unanswerable": document.get("unanswerable", False),
+    }
 
 
 def to_document(record: Record, due: datetime | None) -> dict[str, Any]:
@@ -150,7 +256,40 @@ def to_document(record: Record, due: datetime | None) -> dict[str, Any]:
         "refused": [],
         "refused_count": 0,
         "due": due,
+        "policy": "" if record.policy == ONE_YES else record.policy.model_dump_json(),
+        "priority": str(record.priority),
+        "labels": list(record.labels),
+        "votes": [],
+        "claim": None,
+        "links": [],
+        "reminded": record.reminded,
+        "climbed": record.climbed,
+        "life_ms": record.life and record.life // timedelta(milliseconds=1),
+        "unanswerable": record.unanswerable,
     }
+
+
+def kept_vote(vote: Vote) -> dict[str, Any]:
+    """A vote as it is kept."""
+    return {**asdict(vote), "outcome": vote.outcome.model_dump_json()}
+
+
+def _vote(kept: dict[str, Any]) -> Vote:
+    return Vote(**{**kept, "outcome": Outcome.model_validate_json(kept["outcome"])})
+
+
+def kept_link(link: Link) -> dict[str, Any]:
+    """A link as it is kept: what it answers stays text, whatever is in it."""
+    return {
+        **asdict(link),
+        "action": str(link.action),
+        "content": orjson.dumps(link.content).decode(),
+    }
+
+
+def _link(kept: dict[str, Any]) -> Link:
+    action, content = Action(kept["action"]), orjson.loads(kept["content"])
+    return Link(**{**kept, "action": action, "content": content})
 
 
 def kept_resolution(resolution: Resolution) -> dict[str, Any]:
@@ -158,6 +297,8 @@ def kept_resolution(resolution: Resolution) -> dict[str, Any]:
     return {
         "outcome": resolution.outcome.model_dump_json(),
         "by": resolution.by.model_dump() if resolution.by else None,
+        "on_behalf_of": resolution.on_behalf_of,
+        "voters": list(resolution.voters),
         "at": resolution.at,
         "channel": resolution.channel,
         "answer_id": resolution.answer_id,
@@ -175,6 +316,8 @@ def _resolution(document: dict[str, Any]) -> Resolution | None:
         digest=document["digest"],
         outcome=Outcome.model_validate_json(kept["outcome"]),
         by=Person(**kept["by"]) if kept["by"] else None,
+        on_behalf_of=kept.get("on_behalf_of"),
+        voters=tuple(kept.get("voters", ())),
         at=kept["at"],
         asked_at=document.get("opened_at"),
         channel=kept["channel"],

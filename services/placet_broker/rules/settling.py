@@ -1,10 +1,10 @@
 """How an interaction ends: what is written when a person, the clock or the run settles it."""
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from placet import audit
 from placet.domain.audience import Audience
 from placet.domain.expiry import outcome_of_expiry
 from placet.domain.interaction import InputState
@@ -12,8 +12,8 @@ from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
 from placet.messages import Close
-from placet_broker.rules import history, outgoing
-from placet_broker.rules.record import RUNNER, Record
+from placet_broker.rules import outgoing
+from placet_broker.rules.record import RUNNER, Link, Record, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,12 @@ class Settlement:
     by: Person | None = None
     """None: nobody decided."""
     answer_id: str = ""
+    on_behalf_of: str | None = None
+    """In whose place, as a delegate."""
+    votes: tuple[Vote, ...] = ()
+    """What it took, where one yes is not enough; the last is this one."""
+    links: tuple[Link, ...] = ()
+    """The input's links, where it came through one of them."""
 
     @property
     def state(self) -> InputState:
@@ -57,7 +63,7 @@ def told(record: Record) -> str:
 
 def noted(record: Record, settlement: Settlement, at: datetime) -> dict[str, Any]:
     """The history entry of a settlement; of the answer it holds a digest."""
-    return history.entry(
+    return audit.entry(
         record.head,
         "settled",
         at,
@@ -66,11 +72,30 @@ def noted(record: Record, settlement: Settlement, at: datetime) -> dict[str, Any
         channel=settlement.channel,
         outcome=_digest(settlement.outcome),
         answer_id=settlement.answer_id,
+        on_behalf_of=settlement.on_behalf_of,
+        voters=",".join(vote.by for vote in settlement.votes) or None,
+        shown=record.shown_digest,
+    )
+
+
+def noted_vote(record: Record, vote: Vote, at: datetime, voided: int) -> dict[str, Any]:
+    """The history entry of a vote that does not decide it."""
+    return audit.entry(
+        record.head,
+        "voted",
+        at,
+        by=vote.by,
+        on_behalf_of=None if vote.seat == vote.by else vote.seat,
+        channel=vote.channel,
+        outcome=_digest(vote.outcome),
+        answer_id=vote.answer_id,
+        voided=str(voided) if voided else None,
+        shown=record.shown_digest,
     )
 
 
 def _digest(outcome: Outcome) -> str:
-    return "sha256:" + hashlib.sha256(outcome.model_dump_json().encode()).hexdigest()
+    return audit.digest(outcome.model_dump_json())
 
 
 def tombstone(close: Close, now: datetime) -> Record:
@@ -85,7 +110,7 @@ def tombstone(close: Close, now: datetime) -> Record:
         at=now,
         channel=settlement.channel,
     )
-    first = history.entry("", "closed unseen", now, by=RUNNER, state=close.reason)
+    first = audit.entry("", "closed unseen", now, by=RUNNER, state=close.reason)
     return Record(
         id=close.input_id,
         namespace=close.namespace,

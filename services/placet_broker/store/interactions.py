@@ -1,21 +1,26 @@
 """The adapter of `Interactions` on any document store."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any
 
+from placet import audit
 from placet.clock import Clock
+from placet.domain.interaction import InputState
 from placet.process import logs
 from placet.store.port import Database, Document, Index
-from placet_broker.ports import Query
-from placet_broker.rules import deadlines, history, settling
-from placet_broker.rules.record import Address, Record, from_document, to_document
+from placet_broker.ports import Query, Trail
+from placet_broker.rules import deadlines, escalating, finding, settling, timing
+from placet_broker.rules.record import Address, Claim, Link, Record, from_document, to_document
 from placet_broker.rules.settling import Settlement
+from placet_broker.rules.voting import Ballot
 from placet_broker.store import rows
 
 INDEXES = (
     Index((("namespace", 1), ("state", 1), ("opened_at", 1), ("_id", 1))),
-    Index((("namespace", 1), ("agents", 1), ("opened_at", 1))),
+    Index((("namespace", 1), ("state", 1), ("words", 1), ("opened_at", 1), ("_id", 1))),
     Index((("state", 1), ("opened_at", 1))),
     Index((("due", 1),)),
 )
@@ -43,22 +48,23 @@ class StoredInteractions:
     async def open(self, record: Record) -> bool:
         """B1: insert; False if the id is taken."""
         soon = self._clock.now() + timedelta(milliseconds=rows.SWEEP_AFTER_MS)
-        return await self.collection.insert(to_document(record, due=soon))
+        shown = {"words": finding.words(record), "next_at": timing.next_at(record)}
+        return await self.collection.insert(to_document(record, due=soon) | shown)
 
     async def settle(self, record: Record, settlement: Settlement) -> Record | None:
         """B3."""
         return await self._end(rows.settle, record, settlement)
 
-    async def settle_all(self, parts: Sequence[tuple[Record, Settlement]]) -> list[Record | None]:
+    async def vote(self, record: Record, ballot: Ballot) -> Record | None:
+        """B4."""
+        return await self._write(record.id, _decision(record, ballot, self._clock.now()))
+
+    async def settle_all(
+        self, parts: Sequence[tuple[Record, Settlement | Ballot]]
+    ) -> list[Record | None]:
         """B10."""
         now = self._clock.now()
-        changes = {
-            record.id: (
-                record.id,
-                *rows.settle(record, ending, settling.noted(record, ending, now)),
-            )
-            for record, ending in parts
-        }
+        changes = {record.id: (record.id, *_decision(record, part, now)) for record, part in parts}
         ids = sorted(changes)
         images = await self.collection.update_all([changes[id] for id in ids])
         by_id = dict(zip(ids, images, strict=True))
@@ -71,9 +77,42 @@ class StoredInteractions:
         extended = deadlines.moved(record, expires_at)
         return await self._write(record.id, rows.extend(record, extended, expires_at, noted))
 
-    async def expire(self, record: Record) -> Record | None:
+    async def expire(self, record: Record, at: datetime | None = None) -> Record | None:
         """B5."""
-        return await self._end(rows.expire, record, settling.expiry(record))
+        at = at or record.expires_at
+        if at is None:
+            return None
+        settlement = settling.expiry(record)
+        noted = settling.noted(record, settlement, self._clock.now())
+        return await self._write(record.id, rows.expire(record, at, settlement, noted))
+
+    async def remind(self, record: Record, at: datetime, number: int) -> Record | None:
+        """One more reminder."""
+        entry = audit.entry(record.head, "reminded", self._clock.now(), number=str(number))
+        return await self._write(record.id, rows.remind(record, at, number, entry))
+
+    async def climb(self, record: Record, at: datetime, after: Record) -> Record | None:
+        """The next escalation step."""
+        entry = escalating.noted(record, after, self._clock.now())
+        return await self._write(record.id, rows.climb(record, at, after, entry))
+
+    async def edit_audience(self, record: Record, after: Record, by: str) -> Record | None:
+        """Other approvers."""
+        entry = escalating.edited(record, after, self._clock.now(), by)
+        return await self._write(record.id, rows.edit_audience(after, entry))
+
+    async def claim(self, record: Record, claim: Claim | None, by: str) -> Record | None:
+        """B7: who is looking at it."""
+        what = "claimed" if claim else "released"
+        entry = audit.entry(record.head, what, self._clock.now(), by=by)
+        return await self._write(record.id, rows.claim(record, claim, entry))
+
+    async def relink(
+        self, record: Record, links: Sequence[Link], what: str, by: str, link: str
+    ) -> Record | None:
+        """B7: other links."""
+        entry = audit.entry(record.head, what, self._clock.now(), by=by, link=link)
+        return await self._write(record.id, rows.relink(record, links, entry))
 
     async def close(self, record: Record, settlement: Settlement) -> Record | None:
         """B6."""
@@ -85,7 +124,7 @@ class StoredInteractions:
 
     async def note(self, record: Record, what: str, by: str) -> Record | None:
         """B7."""
-        entry = history.entry(record.head, what, self._clock.now(), by=by)
+        entry = audit.entry(record.head, what, self._clock.now(), by=by)
         return await self._write(record.id, rows.note(record, entry))
 
     async def refuse(self, record: Record, who: str, why: str) -> None:
@@ -95,7 +134,7 @@ class StoredInteractions:
 
     async def mark_applied(self, record: Record) -> Record | None:
         """B8."""
-        entry = history.entry(record.head, "applied", self._clock.now())
+        entry = audit.entry(record.head, "applied", self._clock.now())
         return await self._write(record.id, rows.mark_applied(record, entry))
 
     async def forget(self, record: Record) -> Record | None:
@@ -109,11 +148,36 @@ class StoredInteractions:
         )
 
     async def find(self, query: Query) -> list[Record]:
-        """Pending ones oldest first, others newest first."""
-        direction = 1 if query.state == "pending" else -1
+        """Pending ones oldest first, others newest first.
+
+        Each state, and each word by which somebody is named, is a stream of the index in this order; the
+        page is merged of them, so that its cost follows its length, not what is kept.
+        """
+        return [from_document(document) for document in await self._found(query)]
+
+    async def trail(self, id: str) -> Trail | None:
+        """One interaction with its chain."""
+        found = await self.collection.get(id)
+        return _trail(found) if found else None
+
+    async def trails(self, query: Query) -> list[Trail]:
+        """The same of a list."""
+        return [_trail(document) for document in await self._found(query)]
+
+    async def _found(self, query: Query) -> list[Document]:
+        direction = 1 if query.oldest_first or query.state == "pending" else -1
         sort = [("opened_at", direction), ("_id", direction)]
-        found = await self.collection.find(_where(query, direction), sort=sort, limit=query.limit)
-        return [from_document(document) for document in found]
+        streams = await asyncio.gather(
+            *(
+                self.collection.find(where, sort=sort, limit=query.limit)
+                for where in _streams(query, direction)
+            )
+        )
+        found = {document["_id"]: document for stream in streams for document in stream}
+        ordered = sorted(
+            found.values(), key=lambda d: (d["opened_at"], d["_id"]), reverse=direction < 0
+        )
+        return ordered[: query.limit]
 
     async def due(self, limit: int) -> list[Record]:
         """Those whose outbox or deadline has waited too long."""
@@ -122,7 +186,7 @@ class StoredInteractions:
     async def overdue(self, limit: int) -> list[Record]:
         """Those pending whose deadline has passed."""
         now = await self._database.now()
-        return await self._due({"state": "pending", "expires_at": {"$lt": now}}, limit)
+        return await self._due({"state": "pending", "next_at": {"$lt": now}}, limit)
 
     async def next_due(self) -> float:
         """Seconds until the next becomes due."""
@@ -140,8 +204,9 @@ class StoredInteractions:
         now = self._clock.now()
         changed_at = record.resolution.at if record.resolution else record.opened_at
         until = now + (pause or min(max(now - changed_at, _SOONEST), _LATEST))
-        if record.pending and record.expires_at is not None and record.expires_at > now:
-            until = min(until, record.expires_at)
+        turn = timing.next_at(record) if record.pending else None
+        if turn is not None and turn > now:
+            until = min(until, turn)
         await self.collection.update(record.id, {"rev": record.rev}, {"$set": {"due": until}})
 
     async def _due(self, where: dict[str, Any], limit: int) -> list[Record]:
@@ -174,20 +239,58 @@ class StoredInteractions:
         return from_document(written) if written else None
 
 
-def _where(query: Query, direction: int) -> dict[str, Any]:
-    # Tombstones have no body and are shown to nobody.
-    where: dict[str, Any] = {"namespace": query.namespace, "request": {"$ne": ""}}
-    if query.state:
-        where["state"] = query.state
-    if query.kind:
-        where["kind"] = query.kind
-    if query.agent:
-        where["agents"] = query.agent
-    if query.after:
-        at, id = query.after
-        beyond = "$gt" if direction > 0 else "$lt"
-        where["$or"] = [
-            {"opened_at": {beyond: at}},
-            {"opened_at": at, "_id": {beyond: id}},
-        ]
-    return where
+def _decision(record: Record, part: Settlement | Ballot, now: datetime) -> rows.Row:
+    """B3 or B4, whichever the answer amounts to."""
+    if isinstance(part, Ballot):
+        noted = settling.noted_vote(record, part.latest, now, part.voided)
+        return rows.vote(record, part.votes, part.links, noted)
+    return rows.settle(record, part, settling.noted(record, part, now))
+
+
+def _streams(query: Query, direction: int) -> Iterator[dict[str, Any]]:
+    """What each stream of the index must match: one state, and of the words at most one by the index."""
+    states = [query.state] if query.state else [str(state) for state in InputState]
+    for state, first in product(states, query.any_of or (None,)):
+        # Tombstones have no body and are shown to nobody.
+        where: dict[str, Any] = {
+            "namespace": query.namespace,
+            "state": state,
+            "request": {"$ne": ""},
+        }
+        wanted = [{"words": word} for word in (first, *query.all_of) if word is not None]
+        if wanted:
+            where["$and"] = wanted
+        if opened_at := _between(query):
+            where["opened_at"] = opened_at
+        if query.after:
+            at, id = query.after
+            beyond = "$gt" if direction > 0 else "$lt"
+            where["$or"] = [
+                {"opened_at": {beyond: at}},
+                {"opened_at": at, "_id": {beyond: id}},
+            ]
+        yield where
+
+
+def _between(query: Query) -> dict[str, datetime]:
+    bounds = {"$gte": query.since, "$lt": query.until}
+    return {operator: at for operator, at in bounds.items() if at is not None}
+
+
+_FACTS = (
+    "namespace", "kind", "state", "rev", "digest", "publisher", "run_id", "root_run_id", "initiator",
+    "approvers", "expires_at", "applied", "refused", "refused_count",
+)  # fmt: skip
+
+
+def _trail(document: Document) -> Trail:
+    resolution = document["resolution"] or {}
+    ended = {name: value for name, value in resolution.items() if name != "outcome"}
+    return Trail(
+        id=document["_id"],
+        opened_at=document["opened_at"],
+        facts={**{name: document[name] for name in _FACTS}, "resolution": ended},
+        history=document["history"],
+        request=document["request"],
+        outcome=resolution.get("outcome", ""),
+    )

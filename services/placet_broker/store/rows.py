@@ -1,13 +1,16 @@
 """The conditional writes of an interaction, in MongoDB's words: B3 to B9 and B11."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from placet.audit import Entry
 from placet.domain.person import Person
-from placet_broker.rules import outgoing
-from placet_broker.rules.record import Record
+from placet_broker.rules import finding, outgoing
+from placet_broker.rules.record import Claim, Link, Record, Vote, kept_link, kept_vote
 from placet_broker.rules.settling import Settlement
+from placet_broker.rules.timing import next_at
 
 SWEEP_AFTER_MS = 2000
 """How long an outbox may hold something before the sweep publishes it."""
@@ -19,23 +22,53 @@ Row = tuple[dict[str, Any], Any]
 
 
 def settle(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
-    """B3. An answer at `expires_at` settles."""
+    """B3, and B4 for the vote that decides. An answer at `expires_at` settles."""
     return {**_as_read(record), "$expr": _in_time}, _ending(record, settlement, noted)
 
 
-def expire(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
-    """B5. Matches only after the deadline."""
-    return {**_as_read(record), "$expr": {"$not": [_in_time]}}, _ending(record, settlement, noted)
+def vote(record: Record, votes: Sequence[Vote], links: Sequence[Link], noted: Entry) -> Row:
+    """B4 for a vote that does not decide it; a link that it came through is used up."""
+    change = {"votes": [kept_vote(each) for each in votes], "links": _kept_links(links)}
+    return {**_as_read(record), "$expr": _in_time}, _noting(noted, change)
+
+
+def expire(record: Record, at: datetime, settlement: Settlement, noted: dict[str, Any]) -> Row:
+    """B5. Matches only after `at`: the deadline, or the time of a step that ends it."""
+    over = {"$lt": [{"$literal": at}, "$$NOW"]}
+    return {**_as_read(record), "$expr": over}, _ending(record, settlement, noted)
 
 
 def extend(record: Record, request_json: str, at: datetime, noted: dict[str, Any]) -> Row:
     """Another deadline, also in the request as people see it; `due` finds it by itself."""
-    change = {"request": request_json, "expires_at": at}
-    return {**_as_read(record), "$expr": _in_time}, {
-        "$set": change,
-        "$push": {"history": noted},
-        "$inc": {"rev": 1},
-    }
+    change = {"request": request_json, "expires_at": at, "next_at": next_at_deadline(record, at)}
+    return {**_as_read(record), "$expr": _in_time}, _noting(noted, change)
+
+
+def remind(record: Record, at: datetime, number: int, noted: Entry) -> Row:
+    """Tell those who may answer again; once each time, whichever broker comes first."""
+    after = replace(record, reminded=number)
+    return _timed(record, at), _turning(after, noted, outgoing.reminder(record.id, number))
+
+
+def climb(record: Record, at: datetime, after: Record, noted: Entry) -> Row:
+    """An escalation step: `after` is the record as it is then."""
+    return _timed(record, at), _turning(after, noted, outgoing.escalated(record))
+
+
+def edit_audience(after: Record, noted: Entry) -> Row:
+    """Other approvers; the votes of those who are not among them any more are gone."""
+    change = {**_audience(after), "votes": [kept_vote(each) for each in after.votes]}
+    return _as_read(after), _noting(noted, change)
+
+
+def claim(record: Record, claimed: Claim | None, noted: Entry) -> Row:
+    """Who is looking at it; None: nobody any more."""
+    return _as_read(record), _noting(noted, {"claim": claimed and asdict(claimed)})
+
+
+def relink(record: Record, links: Sequence[Link], noted: Entry) -> Row:
+    """Other links: one was made, or a code for it, or a wrong code was tried."""
+    return _as_read(record), _noting(noted, {"links": _kept_links(links)})
 
 
 def close(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
@@ -64,7 +97,7 @@ def forget(record: Record) -> Row:
     """B9. Everything must be out, and a run's question must have been applied."""
     done = {"applied": True} if record.from_runner else {}
     return {"state": {"$ne": "pending"}, "outbox": {"$size": 0}, **done}, {
-        "$set": {"request": "", "history": [], "refused": [], "due": None}
+        "$set": {"request": "", "history": [], "refused": [], "links": [], "votes": [], "due": None}
     }
 
 
@@ -82,7 +115,8 @@ def clear(ids: Sequence[str], retention: timedelta | None = None) -> Any:
             "cond": {"$not": [{"$in": ["$$this.id", {"$literal": list(ids)}]}]},
         }
     }
-    later = {"$cond": [{"$eq": ["$state", "pending"]}, "$expires_at", _forgotten_at(retention)]}
+    next_at = {"$ifNull": ["$next_at", "$expires_at"]}
+    later = {"$cond": [{"$eq": ["$state", "pending"]}, next_at, _forgotten_at(retention)]}
     return [
         {"$set": {"outbox": kept}},
         {"$set": {"due": {"$cond": [{"$eq": [{"$size": "$outbox"}, 0]}, later, "$due"]}}},
@@ -109,6 +143,8 @@ def _ending(record: Record, settlement: Settlement, noted: dict[str, Any]) -> An
     kept = {
         "outcome": settlement.outcome.model_dump_json(),
         "by": _person(settlement.by),
+        "on_behalf_of": settlement.on_behalf_of,
+        "voters": [vote.by for vote in settlement.votes],
         "channel": settlement.channel,
         "answer_id": settlement.answer_id,
     }
@@ -122,9 +158,74 @@ def _ending(record: Record, settlement: Settlement, noted: dict[str, Any]) -> An
                 "history": {"$concatArrays": ["$history", {"$literal": [noted]}]},
                 "outbox": {"$concatArrays": ["$outbox", {"$literal": added}]},
                 "due": _SOON,
+                "claim": None,
+                **_used(settlement),
             }
         }
     ]
+
+
+def _used(settlement: Settlement) -> dict[str, Any]:
+    """The votes that decided it, and the link that the last one came through, used up."""
+    kept: dict[str, Any] = {}
+    if settlement.votes:
+        kept["votes"] = {"$literal": [kept_vote(each) for each in settlement.votes]}
+    if settlement.links:
+        kept["links"] = {"$literal": _kept_links(settlement.links)}
+    return kept
+
+
+def _noting(noted: Entry, change: dict[str, Any]) -> dict[str, Any]:
+    """A change of a question that stays open, with its entry of the chain."""
+    return {"$set": change, "$push": {"history": noted}, "$inc": {"rev": 1}}
+
+
+def _timed(record: Record, at: datetime) -> dict[str, Any]:
+    """A turn of the clock happens after its time, by the database's clock."""
+    return {**_as_read(record), "$expr": {"$lte": [{"$literal": at}, "$$NOW"]}}
+
+
+def _turning(after: Record, noted: Entry, added: dict[str, Any]) -> Any:
+    """What a turn of the clock leaves behind, and who is told of it."""
+    change = {
+        **_audience(after),
+        "priority": str(after.priority),
+        "reminded": after.reminded,
+        "climbed": after.climbed,
+        "expires_at": after.expires_at,
+        "next_at": next_at(after),
+        "unanswerable": after.unanswerable,
+    }
+    literal = {name: {"$literal": value} for name, value in change.items()}
+    return [
+        {
+            "$set": {
+                **literal,
+                "rev": {"$add": ["$rev", 1]},
+                "history": {"$concatArrays": ["$history", {"$literal": [noted]}]},
+                "outbox": {"$concatArrays": ["$outbox", {"$literal": [added]}]},
+                "due": _SOON,
+            }
+        }
+    ]
+
+
+def _audience(after: Record) -> dict[str, Any]:
+    return {
+        "approvers": list(after.audience.approvers),
+        "request": after.request_json,
+        "words": finding.words(after),
+        "unanswerable": after.unanswerable,
+    }
+
+
+def _kept_links(links: Sequence[Link]) -> list[dict[str, Any]]:
+    return [kept_link(each) for each in links]
+
+
+def next_at_deadline(record: Record, at: datetime) -> datetime | None:
+    """When time does something next, with this deadline."""
+    return next_at(replace(record, expires_at=at))
 
 
 def _person(by: Person | None) -> dict[str, Any] | None:

@@ -3,17 +3,20 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from placet.clock import Clock
 from placet.errors import Conflict, FieldError, Invalid, NotAllowed, PlacetError, Unavailable
 from placet_broker.ports import Interactions, Observer
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
+from placet_broker.rules.voting import Ballot
 from placet_broker.usecases.answer_input import TRIES, AnswerInput
 from placet_broker.usecases.endings import Endings
 from placet_broker.usecases.submission import (
     Answered,
     Checks,
+    Said,
     Submission,
     fits_what_stands,
     settled_otherwise,
@@ -26,7 +29,8 @@ class _Part:
 
     pointer: str
     record: Record
-    settlement: Settlement
+    submission: Submission
+    said: Said
 
 
 class AnswerBatch:
@@ -35,12 +39,14 @@ class AnswerBatch:
     def __init__(
         self,
         interactions: Interactions,
+        clock: Clock,
         metrics: Observer,
         checks: Checks,
         endings: Endings,
         one: AnswerInput,
     ) -> None:
         self._interactions = interactions
+        self._clock = clock
         self._metrics = metrics
         self._checks = checks
         self._endings = endings
@@ -106,7 +112,8 @@ class AnswerBatch:
         try:
             who = await self._checks.who(record, submission.caller, submission.named)
             at = f"{pointer}/content"
-            return _Part(pointer, record, self._checks.settlement_of(record, submission, who))
+            said = await self._checks.said(record, submission, who)
+            return _Part(pointer, record, submission, said)
         except NotAllowed as error:
             raise NotAllowed(f"{record.id}: {error}") from error
         except Invalid as error:
@@ -117,27 +124,38 @@ class AnswerBatch:
             late = [each for each in parts if not _may_stand(each)]
             if late:
                 raise _conflict([(each.pointer, settled_otherwise(each.record)) for each in late])
-            waiting = [each for each in parts if each.record.pending]
-            images = await self._interactions.settle_all(
-                [(each.record, each.settlement) for each in waiting]
-            )
+            steps = await self._steps(parts)
+            images = await self._interactions.settle_all(steps)
             if None not in images:
                 return self._answered(parts, images)
             missed = {
-                part.record.id for part, image in zip(waiting, images, strict=True) if image is None
+                record.id for (record, _), image in zip(steps, images, strict=True) if image is None
             }
             parts = [await self._again(part, missed) for part in parts]
         raise Unavailable("these inputs change all the time; try again")
 
+    async def _steps(self, parts: Sequence[_Part]) -> list[tuple[Record, Settlement | Ballot]]:
+        """What each part that changes something writes."""
+        now = self._clock.now()
+        steps = [
+            (part.record, await self._checks.decide(part.record, part.said, now))
+            for part in parts
+            if part.record.pending
+        ]
+        return [(record, step) for record, step in steps if step is not None]
+
     async def _again(self, part: _Part, missed: set[str]) -> _Part:
+        """The part as it is now, checked again. Raises as the checks do."""
         if part.record.id not in missed:
             return part
-        return replace(part, record=await self._endings.after_miss(part.record))
+        current = await self._endings.after_miss(part.record)
+        return await self._part(part.pointer, current, part.submission)
 
     def _answered(self, parts: Sequence[_Part], images: list[Record | None]) -> list[Answered]:
         settled = {image.id: image for image in images if image is not None}
         for image in settled.values():
-            self._endings.settled(image)
+            if not image.pending:
+                self._endings.settled(image)
         return [
             Answered(settled.get(each.record.id, each.record), each.record.id in settled)
             for each in parts
@@ -145,7 +163,7 @@ class AnswerBatch:
 
 
 def _may_stand(part: _Part) -> bool:
-    return part.record.pending or fits_what_stands(part.record, part.settlement)
+    return part.record.pending or fits_what_stands(part.record, part.said)
 
 
 def _check_distinct(submissions: Sequence[Submission]) -> None:

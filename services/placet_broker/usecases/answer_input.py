@@ -1,9 +1,11 @@
 """A person or a service answers: the one way in for REST, the bus, the page and every channel."""
 
+from placet.clock import Clock
 from placet.errors import NotFound, PlacetError, Unavailable
 from placet_broker.ports import Interactions, Observer
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
+from placet_broker.rules.voting import Ballot
 from placet_broker.usecases.endings import Endings
 from placet_broker.usecases.submission import (
     Answered,
@@ -18,12 +20,18 @@ TRIES = 8
 
 
 class AnswerInput:
-    """B3: the first valid answer settles; the same again is fine; another learns how it ended."""
+    """B3 and B4: the first valid answer settles, or the last yes of several; another learns how it ended."""
 
     def __init__(
-        self, interactions: Interactions, metrics: Observer, checks: Checks, endings: Endings
+        self,
+        interactions: Interactions,
+        clock: Clock,
+        metrics: Observer,
+        checks: Checks,
+        endings: Endings,
     ) -> None:
         self._interactions = interactions
+        self._clock = clock
         self._metrics = metrics
         self._checks = checks
         self._endings = endings
@@ -56,18 +64,27 @@ class AnswerInput:
 
     async def _answer(self, submission: Submission) -> Answered:
         record = await self._checks.find(submission.input_id, submission.agent)
-        who = await self._checks.who(record, submission.caller, submission.named)
-        return await self._settle(record, self._checks.settlement_of(record, submission, who))
-
-    async def _settle(self, record: Record, settlement: Settlement) -> Answered:
         for _ in range(TRIES):
+            who = await self._checks.who(record, submission.caller, submission.named)
+            said = await self._checks.said(record, submission, who)
             if not record.pending:
-                if not fits_what_stands(record, settlement):
+                if not fits_what_stands(record, said):
                     raise settled_otherwise(record)
                 return Answered(record, settled_now=False)
-            settled = await self._interactions.settle(record, settlement)
-            if settled is not None:
-                self._endings.settled(settled)
-                return Answered(settled, settled_now=True)
+            step = await self._checks.decide(record, said, self._clock.now())
+            if step is None:
+                return Answered(record, settled_now=False)
+            written = await self._write(record, step)
+            if written is not None:
+                return Answered(written, settled_now=True)
+            # Whatever came between, all is checked again: who may answer, and what was shown.
             record = await self._endings.after_miss(record)
         raise Unavailable(f"{record.id} changes all the time; try again")
+
+    async def _write(self, record: Record, step: Settlement | Ballot) -> Record | None:
+        if isinstance(step, Ballot):
+            return await self._interactions.vote(record, step)
+        settled = await self._interactions.settle(record, step)
+        if settled is not None:
+            self._endings.settled(settled)
+        return settled

@@ -45,7 +45,7 @@ class ExtendInput:
             deadlines.check_extension(record, to, self._clock.now())
             if to == record.expires_at:
                 return record
-            extended = await self._interactions.extend(record, to, who.id)
+            extended = await self._interactions.extend(record, to, who.person.id)
             if extended is not None:
                 return extended
             record = await self._endings.after_miss(record)

@@ -1,15 +1,20 @@
 """A service asks: opens an interaction, or finds the one that it opened before."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from placet.clock import Clock
 from placet.domain.interaction import InteractionRequest
 from placet.errors import Conflict
+from placet.process import logs
 from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules import opening, outgoing
 from placet_broker.rules.opening import Asker
 from placet_broker.rules.record import Address, Record
+from placet_broker.usecases.people import People
+
+_log = logs.get(__name__)
 
 
 class OpenRequest:
@@ -21,6 +26,7 @@ class OpenRequest:
         outbox: Outbox,
         clock: Clock,
         metrics: Observer,
+        people: People,
         *,
         default_life: timedelta | None,
     ) -> None:
@@ -28,6 +34,7 @@ class OpenRequest:
         self._outbox = outbox
         self._clock = clock
         self._metrics = metrics
+        self._people = people
         self._default_life = default_life
 
     async def __call__(
@@ -46,6 +53,9 @@ class OpenRequest:
             full = full.model_copy(update={"id": request.id})
         opening.check_deadline(full, asker, now)
         record = opening.opened(full, asker, address, now)
+        if not await self._people.can_be_met(record):
+            _log.warning("unanswerable", input_id=record.id, named=record.audience.named)
+            record = replace(record, unanswerable=True)
         if await self._interactions.open(record):
             crash_point("open.done")
             self._metrics.opened(record)

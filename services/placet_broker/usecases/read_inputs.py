@@ -5,29 +5,46 @@ from dataclasses import replace
 
 from placet.process.caller import Caller, Scope
 from placet_broker.ports import Interactions, Query
-from placet_broker.rules import answering
+from placet_broker.rules import answering, finding
 from placet_broker.rules.record import Record
 from placet_broker.usecases.arrivals import Arrivals
+from placet_broker.usecases.people import People
 
 
 class ReadInputs:
     """Lists and single interactions of the caller's namespace."""
 
-    def __init__(self, interactions: Interactions, arrivals: Arrivals) -> None:
+    def __init__(self, interactions: Interactions, arrivals: Arrivals, people: People) -> None:
         self._interactions = interactions
         self._arrivals = arrivals
+        self._people = people
 
-    async def find(self, caller: Caller, query: Query) -> list[Record]:
-        """A page of the list. Raises NotAllowed without the scope `inputs:read`."""
-        caller.need(Scope.INPUTS_READ)
-        return await self._interactions.find(replace(query, namespace=caller.namespace))
+    async def find(self, caller: Caller, query: Query, *, mine: bool = False) -> list[Record]:
+        """A page of the list: what the caller may see, or with `mine` what it may answer.
+
+        Raises NotAllowed for a caller that may neither read nor answer inputs.
+        """
+        if not caller.may(Scope.INPUTS_READ):
+            caller.need(Scope.INPUTS_ANSWER)
+            mine = True
+        own = replace(query, namespace=caller.namespace)
+        if mine:
+            names = await self._people.names_of(caller)
+            own = replace(own, any_of=tuple(finding.for_people(names)))
+        return await self._interactions.find(own)
 
     async def get(self, caller: Caller, input_id: str) -> Record:
         """One interaction. Raises NotFound."""
         record = await self._arrivals.get(input_id)
-        if record is None or not answering.may_read(record, caller):
+        if record is None:
             raise answering.unknown(input_id)
+        if not answering.may_read(record, caller):
+            await self._people.answerer(record, caller, None)
         return record
+
+    async def barred(self, record: Record, caller: Caller) -> tuple[str, str]:
+        """Why the caller can't answer it, and why not with a yes; empty where they may."""
+        return await self._people.barred(record, caller)
 
     async def seen(self, caller: Caller, record: Record) -> None:
         """Note that the caller looked at it, once a person; lost if another write comes between."""

@@ -1,21 +1,26 @@
 """An answer before it is written: what was submitted, and every check that it must pass."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from placet.domain.answer import Action, reduce
 from placet.domain.form import sealed_names
 from placet.domain.interaction import FormRequest, InteractionRequest
+from placet.domain.outcome import Outcome
 from placet.domain.person import Person
-from placet.errors import Conflict, Invalid, NotAllowed
+from placet.errors import Conflict, Invalid, NotAllowed, NotFound
 from placet.ids import new_id
 from placet.process.caller import Caller
 from placet.sealing import PROCESS_MARKS
 from placet_broker.ports import Interactions
-from placet_broker.rules import answering, outgoing
-from placet_broker.rules.record import Record
+from placet_broker.rules import answering, linking, outgoing, voting
+from placet_broker.rules.answering import Answerer
+from placet_broker.rules.record import Record, Vote
 from placet_broker.rules.settling import Settlement, told
+from placet_broker.rules.voting import Ballot
 from placet_broker.usecases.arrivals import Arrivals
+from placet_broker.usecases.people import People
 
 _NOT_OVER_THE_BUS = (
     "sealed fields do not pass through queues; answer this form over REST or on the page"
@@ -38,22 +43,53 @@ class Submission:
     agent: str | None = None
     """The agent or definition that the path names."""
     answer_id: str = ""
+    link: str | None = None
+    """The id of the one-time link that it came through."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The settled interaction, and whether it was this answer that settled it."""
+    """The interaction after an answer, and whether it was this answer that settled it, or was a new vote."""
 
     record: Record
     settled_now: bool
+    """Whether this answer changed it; it may be pending still, where more people are needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer that passed every check: what it amounts to, and who gave it."""
+
+    outcome: Outcome
+    answerer: Answerer
+    channel: str
+    answer_id: str
+    link: str | None = None
+
+    @property
+    def settlement(self) -> Settlement:
+        """How it ends if this answer decides it alone."""
+        return Settlement(
+            self.outcome,
+            self.channel,
+            by=self.answerer.person,
+            on_behalf_of=self.answerer.on_behalf_of,
+            answer_id=self.answer_id,
+        )
+
+    def vote(self, at: datetime) -> Vote:
+        """The same as one of several."""
+        who = self.answerer
+        return Vote(who.standing.id, who.seat, self.outcome, at, self.channel, self.answer_id)
 
 
 class Checks:
     """Who may answer what; a refused try is kept with the interaction."""
 
-    def __init__(self, interactions: Interactions, arrivals: Arrivals) -> None:
+    def __init__(self, interactions: Interactions, arrivals: Arrivals, people: People) -> None:
         self._interactions = interactions
         self._arrivals = arrivals
+        self.people = people
         self.marks = PROCESS_MARKS
         """Tells sealed answers apart; the same on every replica once the broker has started."""
 
@@ -66,19 +102,20 @@ class Checks:
             raise answering.unknown(input_id)
         return record
 
-    async def who(self, record: Record, caller: Caller, named: Person | None) -> Person:
-        """Who answers. Raises NotFound, NotAllowed, Invalid."""
+    async def who(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
+        """Who answers. Raises NotFound, NotAllowed, Invalid; a refusal is kept."""
         try:
-            return answering.answerer(record, caller, named)
-        except NotAllowed as error:
-            await self._interactions.refuse(record, caller.id, str(error))
+            return await self.people.answerer(record, caller, named)
+        except (NotAllowed, NotFound) as error:
+            await self._refused(record, caller, error)
             raise
 
-    def settlement_of(self, record: Record, submission: Submission, who: Person) -> Settlement:
+    async def said(self, record: Record, submission: Submission, who: Answerer) -> Said:
         """What the answer amounts to.
 
         Raises:
             Invalid: the content does not fit.
+            NotAllowed: a yes of somebody whose yes does not count here.
             TooLarge: no message, or not the run that asks, could hold the outcome.
             Conflict: `shown_differs`: another question was shown than the one that is asked.
         """
@@ -86,14 +123,61 @@ class Checks:
         if submission.channel == "bus" and takes_secrets(request):
             raise Invalid(_NOT_OVER_THE_BUS)
         outcome = reduce(request, submission.action, submission.content, marks=self.marks)
-        most = outgoing.longest_answer(record)
-        outgoing.check_size(outcome.model_dump_json(), "the answer", most)
-        if submission.digest is not None and submission.digest != record.digest:
-            detail = "what was shown is not what is asked; look at it again"
-            raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})
-        return Settlement(
-            outcome, submission.channel, by=who, answer_id=submission.answer_id or new_id("ans")
+        outgoing.check_size(
+            outcome.model_dump_json(), "the answer", outgoing.longest_answer(record)
         )
+        if voting.is_yes(record, outcome):
+            try:
+                await self.people.check_may_approve(record, who)
+            except NotAllowed as error:
+                await self._refused(record, submission.caller, error)
+                raise
+        outcome = _as_shown(record, submission, outcome)
+        answer_id = submission.answer_id or new_id("ans")
+        return Said(outcome, who, submission.channel, answer_id, submission.link)
+
+    async def decide(self, record: Record, said: Said, now: datetime) -> Settlement | Ballot | None:
+        """What an answer does to a pending interaction: ends it, or is one vote of several.
+
+        None: this very vote stands already.
+        """
+        links = linking.used(record.links, said.link, now)
+        if record.policy.quorum == 1 or not voting.is_yes(record, said.outcome):
+            return replace(said.settlement, links=links if said.link else ())
+        vote = said.vote(now)
+        standing = await self.people.standing_votes(record)
+        if voting.is_repeated(standing, vote):
+            return None
+        votes = voting.with_vote(standing, vote)
+        decided = voting.decided(record, votes)
+        if decided is not None:
+            return replace(decided, links=links if said.link else ())
+        return Ballot(votes, voided=len(record.votes) + 1 - len(votes), links=links)
+
+    async def _refused(self, record: Record, caller: Caller, error: Exception) -> None:
+        foreign = caller.namespace != record.namespace
+        who = f"{caller.id} of {caller.namespace}" if foreign else caller.id
+        why = "may neither read nor answer it" if isinstance(error, NotFound) else str(error)
+        await self._interactions.refuse(record, who, why)
+
+
+def _as_shown(record: Record, submission: Submission, outcome: Outcome) -> Outcome:
+    """The outcome, of what was shown. Raises Conflict if that is not what is asked.
+
+    Once an approver has changed arguments, a bare yes may mean either call: it must say which, by its
+    arguments or by the digest of what was shown, and is then a yes to those arguments.
+    """
+    proposed = record.proposed_args
+    bare = proposed is not None and voting.is_yes(record, outcome) and not _names_args(submission)
+    if submission.digest not in (None, record.shown_digest) or (bare and submission.digest is None):
+        detail = "what was shown is not what is asked; look at it again"
+        raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})
+    return outcome.model_copy(update={"args": proposed}) if bare else outcome
+
+
+def _names_args(submission: Submission) -> bool:
+    content = submission.content
+    return isinstance(content, dict) and content.get("args") is not None
 
 
 def takes_secrets(request: InteractionRequest) -> bool:
@@ -101,10 +185,15 @@ def takes_secrets(request: InteractionRequest) -> bool:
     return isinstance(request, FormRequest) and bool(sealed_names(request.form))
 
 
-def fits_what_stands(record: Record, settlement: Settlement) -> bool:
+def fits_what_stands(record: Record, said: Said) -> bool:
     """Whether a settled interaction ended just as this answer would have it."""
     resolution = record.resolution
-    return resolution is not None and resolution.outcome.same_as(settlement.outcome)
+    if resolution is None:
+        return False
+    own = next((v for v in record.votes if v.by == said.answerer.standing.id), None)
+    return resolution.outcome.same_as(said.outcome) or (
+        own is not None and own.outcome.same_as(said.outcome)
+    )
 
 
 def settled_otherwise(record: Record) -> Conflict:

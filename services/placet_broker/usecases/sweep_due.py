@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from placet.clock import Clock
 from placet.process import logs
-from placet.process.crash import crash_point
-from placet_broker.ports import Interactions, Observer, Outbox
+from placet_broker.ports import Interactions, Outbox
 from placet_broker.rules.record import Record
+from placet_broker.usecases.endings import Endings
 
 BATCH = 100
 AT_ONCE = 16
@@ -30,7 +30,7 @@ class Swept:
 
 
 class SweepDue:
-    """B5, B9 and the outbox sweep, for whatever is due. Several brokers at once are harmless.
+    """B5, what time does before it, B9 and the outbox sweep. Several brokers at once are harmless.
 
     One record never stops the others: one that fails is put off. While the bus is away its
     outboxes stay due, a few are tried each round, and deadlines are kept all the same.
@@ -40,14 +40,14 @@ class SweepDue:
         self,
         interactions: Interactions,
         outbox: Outbox,
-        metrics: Observer,
+        endings: Endings,
         clock: Clock,
         *,
         retention: timedelta | None,
     ) -> None:
         self._interactions = interactions
         self._outbox = outbox
-        self._metrics = metrics
+        self._endings = endings
         self._clock = clock
         self._retention = retention
         self._held = False
@@ -82,11 +82,7 @@ class SweepDue:
 
     async def _handle(self, record: Record) -> bool:
         """Whether it went as it should."""
-        expired = await self._interactions.expire(record) if record.pending else None
-        if expired is not None:
-            crash_point("expire.done")
-            self._metrics.ended(expired)
-        current = expired or record
+        current = await self._endings.turn(record)
         if current.outbox:
             return not self._held and await self._publish(current)
         if not self._is_old(current):

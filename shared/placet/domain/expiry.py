@@ -20,11 +20,11 @@ def check_on_expiry(request: InteractionRequest) -> None:
     """Whether a question may be opened with its `on_expiry` and `default`.
 
     Raises:
-        Invalid: `escalate`, which nobody does yet; a declared answer that does not fit, is missing,
-            stands where no clock may answer, or says what only a sealed answer may.
+        Invalid: `escalate` without a step; a declared answer that does not fit, is missing, stands
+            where no clock may answer, or says what only a sealed answer may.
     """
-    if request.on_expiry == "escalate":
-        raise _unfit("/on_expiry", "escalate is not available yet; use deny, default or stop")
+    if request.on_expiry == "escalate" and not request.policy.escalation:
+        raise _unfit("/on_expiry", "escalate needs steps: policy.escalation says who comes next")
     if request.on_expiry != "default":
         if request.default is not None:
             raise _unfit("/default", 'needs on_expiry: "default"')

@@ -1,11 +1,12 @@
 """How a question ended, and the question as people see it."""
 
+import operator
 from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import Field
 
-from placet.domain.base import DEFAULT_NAMESPACE, Value
+from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, Value
 from placet.domain.interaction import InputState, InteractionRequest
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
@@ -22,6 +23,10 @@ class Resolution(Value):
     outcome: Outcome
     by: Person | None = None
     """None where nobody decided: expired, superseded, withdrawn, cancelled by the run."""
+    on_behalf_of: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """In whose place they answered, as a delegate."""
+    voters: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Everybody whose yes it took, in order, where one was not enough."""
     at: datetime
     asked_at: datetime | None = Field(default=None, exclude_if=lambda asked_at: asked_at is None)
     """When the question was put, where that is known."""
@@ -40,6 +45,23 @@ class Resolution(Value):
         return max(self.at - self.asked_at, timedelta(0)) if self.asked_at else None
 
 
+class VoteShown(Value):
+    """One yes of several that are needed."""
+
+    by: str
+    on_behalf_of: str
+    """In whose place; the same person where they are named themselves."""
+    at: datetime
+    channel: str = ""
+
+
+class ClaimShown(Value):
+    """Somebody is looking at it; it stops nobody."""
+
+    by: str
+    until: datetime
+
+
 class Input(Value):
     """One question as REST shows it."""
 
@@ -51,6 +73,15 @@ class Input(Value):
     """The verified identity of who asked, such as `service:placet-runner`."""
     applied: bool = False
     """Whether the run has acted on the resolution."""
+    digest: str = ""
+    """Of what a yes consents to now; it differs from the request's once an approver has changed arguments."""
+    votes: tuple[VoteShown, ...] = Field(default=(), exclude_if=operator.not_)
+    """Who has said yes so far, where more are needed."""
+    proposed_args: JsonObject | None = Field(default=None, exclude_if=lambda args: args is None)
+    """The arguments that the votes are for, where an approver changed them."""
+    claimed: ClaimShown | None = Field(default=None, exclude_if=lambda claim: claim is None)
+    unanswerable: bool = Field(default=False, exclude_if=operator.not_)
+    """Fewer people may answer than it takes; an operator can name more."""
 
     def detail(self) -> dict[str, Any]:
         """What this kind asks, for a person who reads JSON."""
@@ -68,4 +99,7 @@ _COMMON = {
     "requested_at",
     "expires_at",
     "idempotency_key",
+    "policy",
+    "priority",
+    "labels",
 }

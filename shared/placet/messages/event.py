@@ -12,6 +12,7 @@ class EventType(StrEnum):
     INPUT_REQUESTED = "input.requested"
     INPUT_REMINDER = "input.reminder"
     INPUT_ESCALATED = "input.escalated"
+    INPUT_CODE_REQUESTED = "input.code_requested"
     INPUT_RESOLVED = "input.resolved"
     RUN_STARTED = "run.started"
     RUN_SUSPENDED = "run.suspended"

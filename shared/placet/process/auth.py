@@ -10,6 +10,7 @@ from typing import Any
 from placet.bus.topology import OWN_USERS
 from placet.clock import Clock
 from placet.domain.person import Person
+from placet.domain.standing import Standing
 from placet.errors import Conflict, Invalid, NotAllowed, NotFound, Unauthenticated
 from placet.process.caller import (
     ALL_SCOPES,
@@ -38,6 +39,11 @@ class Auth:
         self._keys = database.collection("keys", [Index((("namespace", 1), ("created_at", 1)))])
         self._sessions = database.collection("sessions", [Index((("expires_at", 1),))])
         self._links = database.collection("links", [Index((("expires_at", 1),))])
+
+    @property
+    def directory(self) -> "Strangers":
+        """The people of each namespace."""
+        return Strangers()
 
     async def by_key(self, key: str) -> Caller:
         """Who holds this API key. Raises Unauthenticated: unknown, wrong or revoked."""
@@ -169,6 +175,21 @@ class Auth:
         now = self._clock.now()
         kept = {"namespace": namespace, "name": name, "scopes": scopes}
         return {**record, **kept, "created_at": now, "revoked_at": None}
+
+
+class Strangers:
+    """A directory that knows nobody."""
+
+    async def standing(
+        self, namespace: str, id: str, claimed_groups: tuple[str, ...] = ()
+    ) -> Standing:
+        """Nothing but the id."""
+        groups = (f"group:{group}" for group in claimed_groups)
+        return Standing(id, frozenset({id, *groups}))
+
+    async def members(self, namespace: str, names: tuple[str, ...]) -> frozenset[str] | None:
+        """Those that are people's ids."""
+        return frozenset(name for name in names if ":" not in name)
 
 
 def granted(scopes: Iterable[str], by: Caller | None) -> list[str]:

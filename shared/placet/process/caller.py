@@ -44,6 +44,8 @@ class Caller:
     scopes: frozenset[str]
     credential: str
     """The id of the key, session or AMQP user; never the secret."""
+    groups: tuple[str, ...] = ()
+    """Groups that a token claims, beside those that are kept."""
     by_session: bool = False
     """A browser sends this credential by itself: unsafe requests need an Origin of ours."""
 

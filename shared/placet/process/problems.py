@@ -88,6 +88,8 @@ def of_error(error: PlacetError) -> Response:
     errors = error.errors if isinstance(error, Invalid) else ()
     if isinstance(error, Conflict):
         code, extra = error.reason, error.body
+    elif isinstance(error, NotAllowed):
+        code = error.reason
     return problem(
         status, str(error), code=code, errors=errors, extra=extra, headers=_headers(status)
     )

@@ -3,6 +3,7 @@
 import anyio
 import pytest
 
+from placet import audit
 from placet.domain.audience import Audience
 from placet.domain.interaction import (
     ConfirmRequest,
@@ -13,7 +14,6 @@ from placet.domain.interaction import (
 )
 from placet.ids import new_id
 from placet.process.auth import Scope
-from placet_broker.rules import history
 from tests.integration.broker.desk import Desk, approval, close_message, of_service, past
 from tests.support.eventually import eventually
 
@@ -84,7 +84,7 @@ async def test_different_answers_at_once_leave_one_and_an_unbroken_chain(desk: D
             group.start_soon(look, number)
     settled = await desk.get(record.id)
     assert statuses.count(202) == 1
-    assert history.flaws(settled.history) == []
+    assert audit.flaws(settled.history) == []
     assert [e["what"] for e in settled.history].count("settled") == 1
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import anyio
 import pytest
 
+from placet import audit
 from placet.domain.audience import Audience
 from placet.domain.interaction import FreeTextRequest
 from placet.process.auth import Scope
-from placet_broker.rules import history
 from placet_broker.rules.record import Record
 from tests.integration.broker.desk import Desk, approval, past
 from tests.support.eventually import eventually
@@ -46,7 +46,7 @@ async def test_a_batch_settles_all_and_again_is_200(desk: Desk) -> None:
     for record in records:
         chain = (await desk.get(record.id)).history
         assert [entry["what"] for entry in chain] == ["opened", "settled"]
-        assert history.flaws(chain) == []
+        assert audit.flaws(chain) == []
 
 
 async def test_ap_21_one_stale_answer_refuses_the_batch_and_says_which(desk: Desk) -> None:
@@ -219,7 +219,7 @@ async def test_c38_batches_that_race_settle_each_input_once_and_never_half(desk:
     assert 202 in statuses
     settled = [await desk.get(record.id) for record in records]
     for record in settled:
-        assert history.flaws(record.history) == []
+        assert audit.flaws(record.history) == []
         assert [entry["what"] for entry in record.history] == ["opened", "settled"]
     half = {str(record.state) for record in settled[::2]}, {str(r.state) for r in settled[1::2]}
     assert [len(each) for each in half] == [1, 1], "a batch was applied in part"

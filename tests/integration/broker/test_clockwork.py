@@ -46,11 +46,11 @@ async def test_one_record_that_fails_stops_no_other(
     bad, good = await still.ask(expires_at=past()), await still.ask(expires_at=past())
     expire = still.interactions.expire
 
-    async def fails(record: Any) -> Any:
+    async def fails(record: Any, at: Any = None) -> Any:
         if record.id == bad.id:
             msg = "string exceeds maximum length"
             raise TypeError(msg)
-        return await expire(record)
+        return await expire(record, at)
 
     monkeypatch.setattr(still.interactions, "expire", fails)
     for id in (bad.id, good.id):
@@ -75,13 +75,13 @@ async def test_what_is_due_is_handled_sixteen_at_once(
 ) -> None:
     expire, running, most = still.interactions.expire, 0, 0
 
-    async def slow(record: Any) -> Any:
+    async def slow(record: Any, at: Any = None) -> Any:
         nonlocal running, most
         running += 1
         most = max(most, running)
         await asyncio.sleep(0.02)
         running -= 1
-        return await expire(record)
+        return await expire(record, at)
 
     monkeypatch.setattr(still.interactions, "expire", slow)
     for _ in range(40):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from placet import audit
 from placet.domain.audience import Audience
 from placet.domain.interaction import (
     ConfirmRequest,
@@ -22,7 +23,6 @@ from placet.ids import new_id
 from placet.process.auth import Scope
 from placet.store.sqlite import SQLiteDatabase
 from placet.testing.clock import HandClock
-from placet_broker.rules import history
 from placet_broker.rules.opening import Asker
 from tests.integration.broker.desk import Desk, approval, of_service, opened
 
@@ -156,7 +156,7 @@ async def test_who_may_answer_gives_more_time_and_the_history_says_who(
     chain = (await desk.get(record.id)).history
     assert [entry["what"] for entry in chain] == ["opened", "extended"]
     assert (chain[1]["by"], chain[1]["to"]) == ("alice", to.isoformat())
-    assert history.flaws(chain) == []
+    assert audit.flaws(chain) == []
     clock.turn(2 * DAY)
     await sweep(desk)
     assert (await desk.get(record.id)).pending
@@ -276,8 +276,8 @@ async def test_no_clock_answers_an_approval_or_a_confirm(desk: Desk, clock: Hand
         await desk.ask(text(default="x"))
 
 
-async def test_escalate_is_refused_as_not_available_yet(desk: Desk) -> None:
-    with pytest.raises(Invalid, match="escalate is not available yet"):
+async def test_escalate_without_a_step_is_refused(desk: Desk) -> None:
+    with pytest.raises(Invalid, match="escalate needs steps"):
         await desk.ask(approval(on_expiry="escalate"))
 
 

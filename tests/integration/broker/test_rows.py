@@ -2,11 +2,12 @@
 
 import pytest
 
+from placet import audit
 from placet.domain.interaction import InputState
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.messages import Close, decode
-from placet_broker.rules import history, opening, settling
+from placet_broker.rules import opening, settling
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.store import rows
@@ -41,7 +42,7 @@ async def test_b1_opens_what_is_new_and_keeps_it_whole(still: Desk) -> None:
     kept = await still.get(record.id)
     assert kept.request() == record.request()
     assert (kept.state, kept.rev, [e["what"] for e in kept.outbox]) == ("pending", 0, ["requested"])
-    assert history.flaws(kept.history) == []
+    assert audit.flaws(kept.history) == []
 
 
 async def test_b1_misses_where_the_id_exists_and_changes_nothing(still: Desk) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from placet import audit
 from placet.domain.interaction import ApprovalDecision, InputState, Kind
 from placet.domain.resolution import Resolution
 from placet.kernel import fold
@@ -20,7 +21,6 @@ from placet.kernel.journal import (
     ToolStarted,
 )
 from placet.kernel.turns import CallOutcome, ModelTurn, ResultsTurn
-from placet_broker.rules import history
 from tests.support.stateful.evidence import Evidence, Story, digest_now
 from tests.support.stateful.plans import APPROVERS, EACH_TIME, GATED, UNSAFE, Effect
 
@@ -43,7 +43,7 @@ def invariant_2(seen: Evidence) -> Flaws:
 def invariant_3(seen: Evidence) -> Flaws:
     """An interaction settles once; every later answer learns how."""
     for record in seen.records.values():
-        yield from (f"{record.id}: {flaw}" for flaw in history.flaws(record.history))
+        yield from (f"{record.id}: {flaw}" for flaw in audit.flaws(record.history))
         settled = [e for e in record.history if e["what"] in ("settled", "closed unseen")]
         if len(settled) != (0 if record.pending else 1):
             yield f"{record.id} is {record.state} and settled {len(settled)} times"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placet import audit
 from placet.clock import SystemClock
 from placet.domain.interaction import ApprovalRequest, InputState, ToolCall
 from placet.domain.outcome import Outcome
@@ -14,7 +15,7 @@ from placet.domain.person import Person
 from placet.errors import Invalid, NotAllowed
 from placet.store.sqlite import SQLiteDatabase
 from placet_broker.api.cursors import cursor_after, place_of
-from placet_broker.rules import history, opening, outgoing
+from placet_broker.rules import opening, outgoing
 from placet_broker.rules.opening import Asker
 from placet_broker.rules.record import RUNNER, Address, from_document, to_document
 from placet_broker.rules.settling import Settlement
@@ -97,13 +98,13 @@ def test_a_reply_goes_to_who_asked_and_the_resolution_queue_is_the_runners() -> 
 def test_a_chain_that_was_changed_anywhere_is_found(whats: list[str], data: st.DataObject) -> None:
     chain: list[dict[str, Any]] = []
     for what in whats:
-        chain.append(history.entry(chain[-1]["hash"] if chain else "", what, NOW, by="alice"))
-    assert history.flaws(chain) == []
+        chain.append(audit.entry(chain[-1]["hash"] if chain else "", what, NOW, by="alice"))
+    assert audit.flaws(chain) == []
     at = data.draw(st.integers(0, len(chain) - 1))
     changed = [*chain[:at], {**chain[at], "by": "mallory"}, *chain[at + 1 :]]
-    assert history.flaws(changed)
+    assert audit.flaws(changed)
     if at < len(chain) - 1:
-        assert history.flaws([*chain[:at], *chain[at + 1 :]]), "one was taken out"
+        assert audit.flaws([*chain[:at], *chain[at + 1 :]]), "one was taken out"
 
 
 class StoppedClock(SystemClock):

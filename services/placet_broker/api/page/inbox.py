@@ -1,8 +1,9 @@
 """The pages of the inbox: what waits, one question, answering it."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Form, Request
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
@@ -11,15 +12,14 @@ from placet.domain.interaction import (
     FormRequest,
     InteractionRequest,
     QuestionsRequest,
-    UrlRequest,
 )
+from placet.domain.person import Person
 from placet.domain.showing import TRUSTING
 from placet.errors import (
     Conflict,
     FieldError,
     Invalid,
     NotAllowed,
-    NotFound,
     PlacetError,
     Unauthenticated,
 )
@@ -28,14 +28,16 @@ from placet.process.auth import Caller, check_nonce, nonce_of
 from placet.process.problems import status_of
 from placet_broker import ports
 from placet_broker.api.cursors import cursor_after, place_of
-from placet_broker.api.page import appearance, forms, markdown, views
-from placet_broker.api.page.pages import moved, page, stylesheet
-from placet_broker.rules import answering
+from placet_broker.api.page import forms, question, views
+from placet_broker.api.page.pages import moved, page, refusal, stylesheet
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
 from placet_broker.usecases.submission import Submission
 
+Nonce = Annotated[str, Form(max_length=200)]
+Attend = Callable[[str, Caller, Person | None], Awaitable[Record]]
 PAGE = 50
+VIEWS = ("mine", "pending", "all")
 
 
 def router(use_cases: UseCases) -> APIRouter:
@@ -54,6 +56,8 @@ def router(use_cases: UseCases) -> APIRouter:
     routes.add_api_route("/inbox", inbox.list, methods=["GET"])
     routes.add_api_route("/inbox/{id}", inbox.show, methods=["GET"])
     routes.add_api_route("/inbox/{id}", inbox.answer, methods=["POST"])
+    routes.add_api_route("/inbox/{id}/claim", inbox.claim, methods=["POST"])
+    routes.add_api_route("/inbox/{id}/release", inbox.release, methods=["POST"])
     return routes
 
 
@@ -64,26 +68,23 @@ class Inbox:
         self._use_cases = use_cases
 
     async def list(
-        self, request: Request, view: str = "pending", cursor: str | None = None
+        self, request: Request, view: str = "mine", cursor: str | None = None
     ) -> Response:
-        """What waits, oldest first; with `view=all`, everything, newest first."""
+        """What waits for this person, oldest first; `pending`: for anybody; `all`: newest first."""
+        view = view if view in VIEWS else VIEWS[0]
         try:
             who = await _person(request)
-            query = ports.Query(
-                who.namespace,
-                "pending" if view != "all" else None,
-                after=place_of(cursor),
-                limit=PAGE,
-            )
-            found = await self._use_cases.read_inputs.find(who, query)
+            state = None if view == "all" else "pending"
+            query = ports.Query(who.namespace, state, after=place_of(cursor), limit=PAGE)
+            found = await self._use_cases.read_inputs.find(who, query, mine=view == "mine")
         except PlacetError as error:
-            return _refusal(error)
+            return refusal(error)
         now = _clock(request).now()
         return page(
             "list.html",
             **_frame(request, who),
             rows=[views.row(record, now) for record in found],
-            view="all" if view == "all" else "pending",
+            view=view,
             more=cursor_after(found[-1]) if len(found) == PAGE else None,
         )
 
@@ -94,8 +95,38 @@ class Inbox:
             record = await self._use_cases.read_inputs.get(who, id)
             await self._use_cases.read_inputs.seen(who, record)
         except PlacetError as error:
-            return _refusal(error)
-        return await _detail(request, who, record)
+            return refusal(error)
+        return await self._detail(request, who, record)
+
+    async def claim(self, request: Request, id: str, nonce: Nonce = "") -> Response:
+        """Say that one is looking at it."""
+        return await self._attended(request, id, nonce, self._use_cases.attend_input.claim)
+
+    async def release(self, request: Request, id: str, nonce: Nonce = "") -> Response:
+        """Say that one is not any more."""
+        return await self._attended(request, id, nonce, self._use_cases.attend_input.release)
+
+    async def _attended(self, request: Request, id: str, nonce: str, act: Attend) -> Response:
+        try:
+            who = await _person(request)
+            check_nonce(request.cookies.get(SESSION_COOKIE, ""), nonce)
+            await act(id, who, None)
+        except Conflict:
+            return moved(f"/inbox/{id}")  # it has settled meanwhile, and the page says how
+        except PlacetError as error:
+            return refusal(error)
+        return moved(f"/inbox/{id}")
+
+    async def _detail(
+        self,
+        request: Request,
+        who: Caller,
+        record: Record,
+        error: PlacetError | None = None,
+        form: FormData | None = None,
+    ) -> Response:
+        barred = await self._use_cases.read_inputs.barred(record, who)
+        return await _detail(request, who, record, barred, error=error, form=form)
 
     async def answer(self, request: Request, id: str) -> Response:
         """Answer by the page's form: nonce, Origin and the digest of what was shown."""
@@ -105,14 +136,14 @@ class Inbox:
             form = await request.form()
             check_nonce(request.cookies.get(SESSION_COOKIE, ""), form.get("nonce"))
         except PlacetError as error:
-            return _refusal(error)
+            return refusal(error)
         try:
             await self._use_cases.answer_input(_submission(record, who, form))
         except (Invalid, Conflict, NotAllowed) as error:
             current = await self._use_cases.read_inputs.get(who, id)
-            return await _detail(request, who, current, error=error, form=form)
+            return await self._detail(request, who, current, error, form)
         except PlacetError as error:
-            return _refusal(error)
+            return refusal(error)
         return moved(f"/inbox/{record.id}")
 
 
@@ -135,12 +166,12 @@ async def _detail(
     request: Request,
     who: Caller,
     record: Record,
+    barred: tuple[str, str],
     *,
     error: PlacetError | None = None,
     form: FormData | None = None,
 ) -> Response:
     asked = record.request()
-    now = _clock(request).now()
     errors = _by_field(error)
     said, problems = views.problems(error) if isinstance(error, Invalid) else (str(error or ""), [])
     typed = forms.kept(asked, form) if form is not None else {}
@@ -148,21 +179,14 @@ async def _detail(
         "detail.html",
         status=status_of(error) if error else 200,
         **_frame(request, who),
-        record=record,
-        asked=asked,
-        row=views.row(record, now),
-        arguments=views.arguments(asked),
-        body=await markdown.rendered(asked.body) if asked.body else None,
-        context=views.context(record, asked),
-        why=views.why(record, asked),
-        host=appearance.host_note(asked.url) if isinstance(asked, UrlRequest) else "",
-        barred=_barred(record, who),
+        **await question.shown(record, _clock(request).now()),
+        barred=barred[0],
+        barred_yes=barred[1],
         error=said,
         errors=errors,
         problems=[found for found in problems if not _stands_at_its_field(asked, found)],
         typed=typed,
         fields=views.fields(asked.form, typed, errors) if isinstance(asked, FormRequest) else [],
-        outcome=_outcome(record),
         trusting=TRUSTING,
         unanswered=views.unanswered(asked),
     )
@@ -179,30 +203,6 @@ def _stands_at_its_field(asked: InteractionRequest, found: FieldError) -> bool:
             return False
 
 
-def _barred(record: Record, who: Caller) -> str:
-    """Why this person may not answer, known before they try; empty if they may."""
-    try:
-        answering.answerer(record, who, None)
-    except PlacetError as error:
-        return str(error)
-    return ""
-
-
-def _outcome(record: Record) -> Any:
-    resolution = record.resolution
-    if resolution is None:
-        return None
-    content = resolution.outcome.content
-    return {
-        "how": views.how(record),
-        "at": f"{resolution.at:%Y-%m-%d %H:%M:%S} UTC",
-        "channel": resolution.channel,
-        "reason": resolution.outcome.reason,
-        "scope": resolution.outcome.scope,
-        "content": None if isinstance(content, bool) or content is None else content,
-    }
-
-
 def _by_field(error: PlacetError | None) -> dict[str, str]:
     if not isinstance(error, Invalid):
         return {}
@@ -214,16 +214,6 @@ async def _person(request: Request) -> Caller:
     if request.cookies.get(SESSION_COOKIE) is None or "authorization" in request.headers:
         raise Unauthenticated("log in with a one-time link")
     return await authenticate(request)
-
-
-def _refusal(error: PlacetError) -> Response:
-    titles: dict[type[PlacetError], str] = {
-        Unauthenticated: "Please log in",
-        NotFound: "Not here",
-        NotAllowed: "Not allowed",
-    }
-    title = titles.get(type(error), "That did not work")
-    return page("refusal.html", status=status_of(error), title=title, detail=str(error))
 
 
 def _frame(request: Request, who: Caller) -> dict[str, Any]:

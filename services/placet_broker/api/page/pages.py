@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from placet.errors import NotAllowed, NotFound, PlacetError, Unauthenticated
+from placet.process.problems import status_of
 from placet_broker.api.page import appearance
 
 if TYPE_CHECKING:
@@ -47,6 +49,17 @@ def page(template: str, *, status: int = 200, **names: Any) -> Response:
     """A page from a template."""
     html = _templates().get_template(template).render(**names)
     return Response(html, status, dict(HEADERS), media_type="text/html; charset=utf-8")
+
+
+def refusal(error: PlacetError) -> Response:
+    """The page for what can't be done."""
+    titles: dict[type[PlacetError], str] = {
+        Unauthenticated: "Please log in",
+        NotFound: "Not here",
+        NotAllowed: "Not allowed",
+    }
+    title = titles.get(type(error), "That did not work")
+    return page("refusal.html", status=status_of(error), title=title, detail=str(error))
 
 
 def moved(to: str) -> Response:

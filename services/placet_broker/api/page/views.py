@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from placet.domain.audience import Priority
 from placet.domain.form import choices
 from placet.domain.interaction import (
     ApprovalRequest,
@@ -41,6 +42,10 @@ class Row:
     kind: str
     title: Markup
     telling: Markup
+    priority: str
+    labels: tuple[str, ...]
+    votes: str
+    claimed_by: str
     asked_by: str
     risk: str
     age: str
@@ -130,6 +135,10 @@ def row(record: Record, now: datetime) -> Row:
         kind=KIND_WORDS[request.kind],
         title=_title(request),
         telling=appearance.one_line(_telling(record, request)),
+        priority="" if record.priority is Priority.NORMAL else str(record.priority),
+        labels=record.labels,
+        votes=f"{len(record.votes)} of {record.policy.quorum}" if record.policy.quorum > 1 else "",
+        claimed_by=record.claim.by if record.claim and record.claim.until > now else "",
         asked_by=asker(record, request),
         risk=str(getattr(request, "risk", "")),
         age=span(now - record.opened_at) + " ago",
@@ -140,13 +149,14 @@ def row(record: Record, now: datetime) -> Row:
     )
 
 
-def arguments(request: InteractionRequest) -> list[Argument]:
-    """Every argument of the call, in the order in which it was made; [] where there is no call."""
+def arguments(record: Record, request: InteractionRequest) -> list[Argument]:
+    """Every argument that would run, in the order in which it was made; [] where there is no call."""
     if not isinstance(request, ApprovalRequest | ReviewRequest):
         return []
+    proposed = record.proposed_args
     return [
         Argument(appearance.visible(name), appearance.kind_of(content), appearance.value(content))
-        for name, content in request.call.args.items()
+        for name, content in (request.call.args if proposed is None else proposed).items()
     ]
 
 
@@ -163,8 +173,11 @@ def how(record: Record) -> str:
     if resolution is None:
         return ""
     word = str(resolution.outcome.decision or record.state)
+    if resolution.voters:
+        return f"{word} by {', '.join(resolution.voters)}"
     if resolution.by is not None:
-        return f"{word} by {resolution.by.id}"
+        stands_in = f" for {resolution.on_behalf_of}" if resolution.on_behalf_of else ""
+        return f"{word} by {resolution.by.id}{stands_in}"
     return f"{word}: nobody answered" if word == "expired" else word
 
 

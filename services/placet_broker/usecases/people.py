@@ -1,0 +1,134 @@
+"""Who somebody is, as far as an answer depends on it: looked up only where it does."""
+
+from typing import Protocol
+
+from placet.domain.person import Person
+from placet.domain.standing import Standing, alone
+from placet.errors import NotAllowed, PlacetError
+from placet.process.caller import Caller
+from placet_broker.rules import answering
+from placet_broker.rules.answering import Answerer
+from placet_broker.rules.record import Record, Vote
+
+
+class Directory(Protocol):
+    """The people of each namespace: their channels, their groups, and who stands in for whom."""
+
+    async def standing(
+        self, namespace: str, id: str, claimed_groups: tuple[str, ...] = ()
+    ) -> Standing:
+        """Who goes by this id now; of somebody unknown, nothing but the id. Raises Unavailable."""
+
+    async def members(self, namespace: str, names: tuple[str, ...]) -> frozenset[str] | None:
+        """The people that these names come to; None where that can't be known."""
+
+
+class People:
+    """Decides who answers as whom, by the directory as it is at that moment."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+
+    async def answerer(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
+        """Who answers, in whose place.
+
+        Raises:
+            NotFound: the caller can neither read nor answer it.
+            NotAllowed: the caller may not answer it, or not as `named`.
+            Invalid: as `answering.claimed_id`.
+        """
+        readable = answering.may_read(record, caller)
+        if record.namespace != caller.namespace or not record.request_json:
+            raise answering.unknown(record.id)
+        try:
+            return await self._answerer(record, caller, named)
+        except NotAllowed as error:
+            if readable or await self._could(record, caller):
+                raise
+            raise answering.unknown(record.id) from error
+
+    async def check_may_approve(self, record: Record, answerer: Answerer) -> None:
+        """Whether their yes counts under a quorum or four eyes. Raises NotAllowed."""
+        if record.policy.strict:
+            answering.check_may_approve(record, answerer, await self._initiator(record))
+
+    async def standing_votes(self, record: Record) -> tuple[Vote, ...]:
+        """Those of its votes that still count: groups, links and delegations are read now."""
+        if not record.votes:
+            return ()
+        initiator = await self._initiator(record)
+        return tuple(
+            [
+                vote
+                for vote in record.votes
+                if answering.still_counts(record, await self._of(record, vote.by), initiator)
+            ]
+        )
+
+    async def barred(self, record: Record, caller: Caller) -> tuple[str, str]:
+        """Why the caller can't answer it at all, and why not with a yes; empty where they may."""
+        try:
+            who = await self.answerer(record, caller, None)
+        except PlacetError as error:
+            return str(error), str(error)
+        try:
+            await self.check_may_approve(record, who)
+        except NotAllowed as error:
+            return "", str(error)
+        return "", ""
+
+    async def names_of(self, caller: Caller) -> frozenset[str]:
+        """Everything under which the caller, or somebody whose delegate they are, may be named."""
+        who = await self._directory.standing(caller.namespace, caller.id, caller.groups)
+        return frozenset().union(*(seat.names for seat in who.seats()))
+
+    async def can_be_met(self, record: Record) -> bool:
+        """Whether enough people may say yes for its policy, as far as that can be known."""
+        policy, audience = record.policy, record.audience
+        groups = any(name.startswith("group:") for name in audience.approvers)
+        if not audience.names_somebody or not (policy.strict or groups):
+            return True
+        names = (*audience.named, *policy.added)
+        if not policy.strict and any(":" in n and not n.startswith("group:") for n in names):
+            return True
+        people = await self._directory.members(record.namespace, names)
+        if people is None:
+            return True
+        initiator = await self._initiator(record)
+        if policy.exclude_initiator and initiator is not None:
+            people -= {initiator.id}
+        return len(people) >= policy.quorum
+
+    async def _could(self, record: Record, caller: Caller) -> bool:
+        """Whether the caller can answer it at all, as whomever."""
+        if answering.for_others(caller):
+            return answering.refusal(record, caller, alone(caller.id)) is None
+        try:
+            await self._answerer(record, caller, None)
+        except NotAllowed:
+            return False
+        return True
+
+    async def _answerer(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
+        id = answering.claimed_id(record, caller, named)
+        who = alone(id) if answering.is_plain(record, id) else await self._who(record, caller, id)
+        if (why := answering.refusal(record, caller, who)) is not None:
+            raise NotAllowed(why)
+        seat = answering.seat_for(record, caller, who)
+        if seat is None:
+            raise NotAllowed(f"{who.id} is not among those who may answer this input")
+        return Answerer(who, seat)
+
+    async def _who(self, record: Record, caller: Caller, id: str) -> Standing:
+        claimed = caller.groups if id == caller.id else ()
+        return await self._directory.standing(record.namespace, id, claimed)
+
+    async def _of(self, record: Record, id: str) -> Standing:
+        return await self._directory.standing(record.namespace, id)
+
+    async def _initiator(self, record: Record) -> Standing | None:
+        """Who started it, seen through a linked channel; None where nobody is known to have."""
+        id = record.audience.initiator
+        if id is None or ":" not in id:
+            return None if id is None else alone(id)
+        return await self._of(record, id)
