@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from placet.process.auth import Auth
-from placet_broker.api import attending, audit, batches, inputs, keys, requests
+from placet_broker.api import attending, audit, batches, inputs, keys, linking, requests
 from placet_broker.api.page import inbox, links, login
 from placet_broker.usecases import UseCases
 
@@ -13,6 +13,7 @@ def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
     return (
         inputs.router(use_cases),
         attending.router(use_cases),
+        linking.router(use_cases),
         audit.router(use_cases),
         batches.router(use_cases),
         requests.router(use_cases),

@@ -1,24 +1,19 @@
-"""/v1/inputs/{id}/...: looking at an input, who may answer it, and one-time links to it."""
+"""/v1/inputs/{id}/...: looking at an input, and who may answer it."""
 
-from datetime import timedelta
-
-import orjson
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from placet.domain.resolution import Input
 from placet.process.access import authenticate
 from placet.process.http import json_response
-from placet_broker.api.bodies import AudienceBody, LinkBody, SignedBody, read, read_or_nothing
-from placet_broker.rules.record import Link
+from placet_broker.api.bodies import AudienceBody, SignedBody, read, read_or_nothing
 from placet_broker.usecases import UseCases
-from placet_broker.usecases.link_input import Wanted
 
 
 def router(use_cases: UseCases) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1/inputs", tags=["inputs"])
-    attend, links = use_cases.attend_input, use_cases.link_input
+    attend = use_cases.attend_input
 
     @routes.post("/{id}/claim", response_model=Input, summary="Say that somebody looks at it")
     async def claim(id: str, request: Request) -> Response:
@@ -42,35 +37,4 @@ def router(use_cases: UseCases) -> APIRouter:
         changed = await attend.edit_audience(id, who, body.add, body.remove)
         return json_response(changed.as_json())
 
-    @routes.post("/{id}/links", status_code=201, summary="Make a one-time link")
-    async def create_link(id: str, request: Request) -> Response:
-        """For a channel that reaches people: it names one person and one answer, and proves nobody.
-
-        The token is in this reply and nowhere else; the page is `/l/TOKEN`.
-        """
-        who = await authenticate(request)
-        body = await read(LinkBody, request)
-        wanted = Wanted(body.person, body.action, body.content, timedelta(seconds=body.seconds))
-        token, link = await links.create(id, who, wanted)
-        shown = {**_shown(link), "token": token, "path": f"/l/{token}"}
-        return json_response(orjson.dumps(shown), 201)
-
-    @routes.post("/{id}/links/{link}/code", status_code=201, summary="Make a link's one-time code")
-    async def create_code(id: str, link: str, request: Request) -> Response:
-        """For whoever made the link, to be sent to the person; good for ten minutes."""
-        who = await authenticate(request)
-        code = await links.code(id, link, who)
-        return json_response(orjson.dumps({"code": code}), 201)
-
     return routes
-
-
-def _shown(link: Link) -> dict[str, object]:
-    return {
-        "id": link.id,
-        "person": link.person,
-        "action": str(link.action),
-        "content": link.content,
-        "digest": link.digest,
-        "until": link.until,
-    }

@@ -22,7 +22,12 @@ def router(use_cases: UseCases) -> APIRouter:
     routes = APIRouter(prefix="/v1/audit", tags=["audit"])
     trails = use_cases.export_audit
 
-    @routes.get("", summary="Export the audit trail", response_class=StreamingResponse)
+    @routes.get(
+        "",
+        summary="Export the audit trail",
+        response_class=StreamingResponse,
+        responses={200: {"content": {LINES: {}}}},
+    )
     async def export_audit(
         who: Operator, since: datetime | None = None, until: datetime | None = None
     ) -> Response:

@@ -97,14 +97,8 @@ def opened(
     """
     request_json = request.model_dump_json()
     outgoing.check_size(request_json, "the request")
-    first = audit.entry(
-        "",
-        "opened",
-        now,
-        by=asker.publisher,
-        digest=request.digest,
-        request=audit.digest(request_json),
-    )
+    shown = {"digest": request.digest, "request": audit.digest(request_json)}
+    first = audit.entry("", "opened", now, by=asker.publisher, **shown)
     return Record(
         id=request.id,
         namespace=request.namespace,

@@ -13,7 +13,8 @@ from placet.process import logs
 from placet.store.port import Database, Document, Index
 from placet_broker.ports import Query, Trail
 from placet_broker.rules import deadlines, escalating, finding, settling, timing
-from placet_broker.rules.record import Address, Claim, Link, Record, from_document, to_document
+from placet_broker.rules.documents import from_document, to_document
+from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.rules.voting import Ballot
 from placet_broker.store import rows

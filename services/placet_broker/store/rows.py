@@ -8,7 +8,8 @@ from typing import Any
 from placet.audit import Entry
 from placet.domain.person import Person
 from placet_broker.rules import finding, outgoing
-from placet_broker.rules.record import Claim, Link, Record, Vote, kept_link, kept_vote
+from placet_broker.rules.documents import kept_link, kept_vote
+from placet_broker.rules.record import Claim, Link, Record, Vote
 from placet_broker.rules.settling import Settlement
 from placet_broker.rules.timing import next_at
 

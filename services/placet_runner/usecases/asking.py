@@ -1,7 +1,6 @@
 """The run as it asks people."""
 
 from placet.agents.agent import Agent
-from placet.agents.situation import approvers_of
 from placet.kernel import State
 from placet.kernel.asking import Asker
 from placet_runner.ports import Document
@@ -20,7 +19,7 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         namespace=document["namespace"],
         path=tuple(document["path"]),
         initiator=initiator,
-        approvers=approvers_of(agent, initiator, state.heritage),
+        consent=(*state.heritage.consent, agent.human_input.rules),
         user_message=state.wanted,
         expires_in=agent.patience,
         on_expiry=agent.human_input.on_expiry,

@@ -120,7 +120,20 @@ class Agent:
             ) from None
         self.workspace = Workspace(Path(self.folder), self.operator.shell)
         _ = self.toolbox, self.resolved_model, self.policy
+        self._check_people()
         self.stages = checked_stages(self)
+
+    def _check_people(self) -> None:
+        """Whether what it says of people goes with the rest. Raises DefinitionError."""
+        try:
+            self.human_input.check_tools(self.toolbox)
+        except DefinitionError as error:
+            raise DefinitionError(f"agent {self.name}: {error}") from error
+        if self.accepts == "anything" and self.human_input.is_strict:
+            raise DefinitionError(
+                f"agent {self.name}: an evaluator of its own decides what a yes is, so nobody can count "
+                "to a quorum; leave out the evaluator, or quorum and exclude_initiator"
+            )
 
     def under(self, operator: Operator) -> "Agent":
         """This definition as the operator bounds it. Raises DefinitionError."""

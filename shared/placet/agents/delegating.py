@@ -108,8 +108,8 @@ def births(agent: "Agent", asker: Asker, state: State, entry: Delegated) -> list
 
 def below(agent: "Agent", state: State) -> Heritage:
     """What a run below this one can't choose for itself."""
-    approvers = agent.human_input.approvers
-    own = situation(agent, state).policy.bound.model_copy(update={"approvers": approvers})
+    consent = agent.human_input.rules
+    own = situation(agent, state).policy.bound.model_copy(update={"consent": consent})
     return Heritage(
         unattended=state.heritage.unattended,
         bounds=(*state.heritage.bounds, own),

@@ -14,7 +14,7 @@ from placet.agents.fingerprints import drift_of, fingerprint_of
 from placet.agents.handlers import Approver, InteractionHandler
 from placet.agents.judging import follow_up, judge_call
 from placet.agents.people import People
-from placet.agents.situation import approvers_of, next_move, situation, started
+from placet.agents.situation import next_move, situation, started
 from placet.clock import Clock, SystemClock
 from placet.domain.heritage import Birth, ChildEnd, Heritage, UnattendedApproval, last_words
 from placet.domain.run import Message, PassedPoint, RunStatus
@@ -243,7 +243,7 @@ def _born(
             root_agent_id=birth.root_agent_id,
             path=birth.path,
             initiator=birth.initiator,
-            approvers=approvers_of(agent, birth.initiator, birth.heritage),
+            consent=(*birth.heritage.consent, agent.human_input.rules),
             user_message=message.text,
             expires_in=agent.patience,
             on_expiry=agent.human_input.on_expiry,

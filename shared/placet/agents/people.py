@@ -31,11 +31,11 @@ class People:
 
     async def decide(self, request: ApprovalRequest) -> Resolution:
         """How they settle a call; without a handler it is a no, and nobody's."""
-        if self.intervention is not None and self.intervention.ask is not None:
+        asks = self.intervention is not None and self.intervention.ask is not None
+        if self.intervention is not None and asks and not request.policy.strict:
             outcome = await ask_in_place(self.intervention, request)
             return self._settled(request, outcome, named=outcome.reason is None)
-        if self.approver is None:
-            why = "no approval handler was given, so nobody could be asked"
+        if (why := self._nobody_for(request)) is not None or self.approver is None:
             no = Outcome(state=InputState.DECLINED, decision=ApprovalDecision.DENIED, reason=why)
             return self._settled(request, no, named=False)
         decision = await decide_with(self.approver, request)
@@ -43,6 +43,17 @@ class People:
             return self._settled(request, decision)
         typed = request.model_copy(update={"accepts": "decision"})  # no evaluator reads a decision
         return self._settled(request, reduce(typed, Action.ACCEPT, {"decision": decision.value}))
+
+    def _nobody_for(self, request: ApprovalRequest) -> str | None:
+        """Why nobody here can decide it; None if somebody can."""
+        if self.approver is None:
+            return "no approval handler was given, so nobody could be asked"
+        if request.policy.strict and not getattr(self.approver, "honours_policy", False):
+            return (
+                "a quorum or four eyes needs people who are told apart, and this approval handler is one; "
+                "use WebApprovalHandler"
+            )
+        return None
 
     async def answer(self, request: InteractionRequest) -> Resolution:
         """How they settle any other question; without a handler, or an answer, it is cancelled.

@@ -55,7 +55,7 @@ def policy_of(agent: "Agent") -> Policy:
         taint=agent.taint or operator.tables.taint.enabled,
         leaks_unattended=Decision(operator.tables.taint.unattended),
         trusts=intervention is not None and intervention.enable_trust,
-        named=bool(agent.human_input.approvers),
+        consent=(agent.human_input.rules,),
         isolated=not operator.tables.shell.unsandboxed,
         safe=SafeList.of(
             [*operator.safe_layers(agent.name), _blueprint(agent, where)],

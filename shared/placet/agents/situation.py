@@ -58,7 +58,7 @@ class Situation:
             stage=layer_of(self.stage),
             ancestors=tuple(map(Layer.above, bounds)),
             unattended=Decision(approval) if approval else None,
-            named=self.agent.policy.named or bool(self.heritage.approvers),
+            consent=(*self.heritage.consent, *self.agent.policy.consent),
         )
 
     @cached_property
@@ -96,11 +96,6 @@ def situation(agent: "Agent", state: State) -> Situation:
     # A run goes on with the tools that it started with: what a deploy adds is for the runs after it.
     same = not began or began.keys() == agent.toolbox.keys()
     return agent.situation(state.stage.name, state.heritage, None if same else frozenset(began))
-
-
-def approvers_of(agent: "Agent", initiator: str | None, heritage: Heritage) -> tuple[str, ...]:
-    """Who may answer besides the initiator: never anybody at all where a run above names somebody."""
-    return agent.human_input.approvers or (() if initiator else heritage.approvers)
 
 
 def started(agent: "Agent", heritage: Heritage) -> RunStarted:

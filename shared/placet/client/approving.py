@@ -17,6 +17,9 @@ class WebApprovalHandler:
     process, run the agent on a runner.
     """
 
+    honours_policy = True
+    """A quorum and four eyes are kept: the broker counts."""
+
     def __init__(self, client: AsyncClient) -> None:
         """Ask through this client."""
         self._client = client
@@ -48,4 +51,8 @@ def _as_asked(req: ApprovalRequest) -> ApprovalRequest:
         audience=req.audience,
         requested_at=req.requested_at,
         expires_at=req.expires_at,
+        on_expiry=req.on_expiry,
+        policy=req.policy,
+        priority=req.priority,
+        labels=req.labels,
     )

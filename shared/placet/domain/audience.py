@@ -2,14 +2,13 @@
 
 import operator
 from collections.abc import Collection, Iterable
-from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from placet.domain.base import Value
-from placet.domain.naming import Name
+from placet.domain.naming import Name, checked_name
 
 MOST_NAMES = 100
 """Names that one audience may hold."""
@@ -17,6 +16,8 @@ MOST_STEPS = 10
 LONGEST = 2_592_000
 """Seconds: nothing is waited for longer than 30 days."""
 
+Label = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(checked_name)]
+"""A word to find a question by, such as `billing`."""
 Names = Annotated[tuple[Name, ...], Field(max_length=MOST_NAMES)]
 Seconds = Annotated[int, Field(ge=1, le=LONGEST, strict=True)]
 
@@ -125,22 +126,11 @@ class AnswerPolicy(Value):
         """Everybody whom a step may add."""
         return tuple(dict.fromkeys(name for step in self.escalation for name in step.add))
 
-    def at_least(self, other: "AnswerPolicy") -> "AnswerPolicy":
-        """The stricter of both about who approves; of times this one's, else the other's."""
-        return AnswerPolicy(
-            quorum=max(self.quorum, other.quorum),
-            exclude_initiator=self.exclude_initiator or other.exclude_initiator,
-            reminders=self.reminders or other.reminders,
-            escalation=self.escalation or other.escalation,
+    def stricter_by(self, other: "AnswerPolicy") -> "AnswerPolicy":
+        """The stricter of both about who approves; its own times."""
+        return self.model_copy(
+            update={
+                "quorum": max(self.quorum, other.quorum),
+                "exclude_initiator": self.exclude_initiator or other.exclude_initiator,
+            }
         )
-
-    def reached_by(self, other: "AnswerPolicy") -> bool:
-        """Whether who answered under `other` satisfies this one as well."""
-        return self.quorum <= other.quorum and (
-            other.exclude_initiator or not self.exclude_initiator
-        )
-
-
-def after(seconds: int) -> timedelta:
-    """Seconds of a policy as a span."""
-    return timedelta(seconds=seconds)

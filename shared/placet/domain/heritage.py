@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from placet.domain.base import JsonObject, Value
+from placet.domain.consent import NO_RULES, ConsentRule, ConsentRules
 from placet.domain.label import Label
 from placet.domain.risk import ToolRisk
 from placet.domain.run import Message, RunStatus
@@ -22,7 +23,16 @@ class Bound(Value):
     taint: bool = Field(default=False, exclude_if=operator.not_)
     """Whether outbound calls are held back that would carry data above their clearance."""
     approvers: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """Whom its definition names to approve what it asks."""
+    """Whom its definition names for all that it asks; `consent` says it of newer runs, and more."""
+    consent: ConsentRules = Field(default=NO_RULES, exclude_if=lambda rules: rules == NO_RULES)
+    """Whom its definition asks about which call."""
+
+    @property
+    def rules(self) -> ConsentRules:
+        """Whom it asks about which call, whichever version wrote it."""
+        if not self.approvers:
+            return self.consent
+        return ConsentRules(general=ConsentRule(approvers=self.approvers))
 
 
 class Heritage(Value):
@@ -38,13 +48,9 @@ class Heritage(Value):
     """The highest label of what the run above had been told when it delegated."""
 
     @property
-    def approvers(self) -> tuple[str, ...]:
-        """Who approves for a definition that names nobody, where nobody started the run either.
-
-        They are those of the nearest run above that names somebody: to delegate is no way around them.
-        """
-        named = (bound.approvers for bound in reversed(self.bounds) if bound.approvers)
-        return next(named, ())
+    def consent(self) -> tuple[ConsentRules, ...]:
+        """Whom the runs above ask about which call, the nearest last."""
+        return tuple(bound.rules for bound in self.bounds)
 
 
 NO_HERITAGE = Heritage()

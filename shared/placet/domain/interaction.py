@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     Field,
     TypeAdapter,
     ValidationInfo,
@@ -15,19 +14,15 @@ from pydantic import (
 )
 
 from placet.domain.address import HTTPS, origin_of, warning_of
-from placet.domain.audience import AnswerPolicy, Audience, Priority
+from placet.domain.audience import AnswerPolicy, Audience, Label, Priority
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, JsonValue, Value, WireId
 from placet.domain.digest import canonical, digest_of
 from placet.domain.form import check_form, sealed_names
-from placet.domain.naming import checked_name
 from placet.domain.risk import ToolRisk
 from placet.sealing import check_public
 
 Accepts = Literal["decision", "words", "anything"]
 OnExpiry = Literal["deny", "default", "stop", "escalate"]
-
-
-Label = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(checked_name)]
 
 
 class Kind(StrEnum):

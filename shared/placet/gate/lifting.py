@@ -42,7 +42,7 @@ def _gated(facts: Facts, policy: Policy, standing: Standing) -> Verdict | None:
         return verdict
     if verdict.every_time:
         return _unattended_always(verdict, policy)
-    return _unattended(_lifted(verdict, facts, policy, standing), policy)
+    return _unattended(_lifted(verdict, facts, policy, standing), facts, policy)
 
 
 def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict:
@@ -104,11 +104,11 @@ def _allowed(verdict: Verdict, code: str, sentence: str, grants: tuple[str, ...]
     )
 
 
-def _unattended(verdict: Verdict, policy: Policy) -> Verdict:
+def _unattended(verdict: Verdict, facts: Facts, policy: Policy) -> Verdict:
     if verdict.decision is Decision.ALLOW:
         return verdict
     match policy.unattended:
-        case Decision.ALLOW if not policy.named:
+        case Decision.ALLOW if not policy.names_people_for(facts.tool, facts.risk):
             why = "nobody is there, and the operator lets such runs go on"
             return _allowed(verdict, "unattended", why)
         case Decision.DENY:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from placet.domain.consent import ConsentRules
 from placet.domain.heritage import Bound
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
@@ -107,8 +108,8 @@ class Policy:
     """Whether the shell can't reach what is Placet's; otherwise the safe list is off."""
     unattended: Decision | None = None
     """Nobody is there: what becomes of an ask; None while somebody is."""
-    named: bool = False
-    """Approvers are named for what asks: no unattended run does without them."""
+    consent: tuple[ConsentRules, ...] = ()
+    """Whom this definition, and those of the runs above, ask about which call."""
     taint: bool = False
     """Whether outbound calls are held back that would carry data above their clearance."""
     leaks_unattended: Decision = Decision.DENY
@@ -144,6 +145,10 @@ class Policy:
             threshold=self.threshold,
             taint=self.taint,
         )
+
+    def names_people_for(self, tool: str, risk: ToolRisk) -> bool:
+        """Whether somebody in particular is to say yes: no unattended run does without them."""
+        return any(rules.about(tool, risk).names_people for rules in self.consent)
 
     def speaks_of(self, tool: str) -> bool:
         """Whether a permission or an always-ask rule names a tool."""

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from placet.domain.audience import Audience
+from placet.domain.audience import AnswerPolicy, Audience
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
+from placet.domain.consent import ConsentRules, rule_for
 from placet.domain.interaction import (
     Accepts,
     ApprovalRequest,
@@ -15,11 +16,14 @@ from placet.domain.interaction import (
     FreeTextRequest,
     InteractionRequest,
     MultipleChoiceRequest,
+    OnExpiry,
     Request,
     ReviewRequest,
 )
+from placet.domain.risk import ToolRisk
 from placet.domain.showing import question
 from placet.gate import Offer, offer
+from placet.gate.names import same_tool
 from placet.ids import derived_id
 from placet.kernel.call import CallState
 from placet.kernel.journal import Entry, InputOpened, ToolStarted
@@ -44,10 +48,11 @@ class Asker:
     initiator: str | None = None
     root_agent_id: str = ""
     stage: str = "main"
-    approvers: tuple[str, ...] = ()
+    consent: tuple[ConsentRules, ...] = ()
+    """Whom the runs above ask about which call, and last whom this one asks."""
     user_message: str = ""
     expires_in: timedelta | None = None
-    on_expiry: Literal["deny", "stop"] = "deny"
+    on_expiry: OnExpiry = "deny"
     """What follows where nobody answers anything but a review, unless a tool declared an answer."""
     accepts: Accepts = "decision"
     """What an approval may be answered with."""
@@ -64,7 +69,32 @@ class Asker:
         """What every request for a call carries; `what` tells the questions of one call apart."""
         reason = {"reason": call.verdict.reason.sentence} if call.verdict else {}
         own = self.common((call.call.id, what), now, **reason)
-        return own | {"idempotency_key": self.key(call.call.id)}
+        key = {"idempotency_key": self.key(call.call.id)}
+        return own | key | self.of_whom(call.call.tool, call.risk)
+
+    def of_whom(
+        self,
+        tool: str = "",
+        risk: ToolRisk = ToolRisk.SAFE,
+        *,
+        approval: bool = False,
+        on_expiry: OnExpiry = "deny",
+    ) -> dict[str, Any]:
+        """Who may answer, how many it takes, and what time does about it.
+
+        Several people approve the same call; anything else each would answer in their own way, so a
+        quorum and four eyes are for approvals.
+        """
+        rule = rule_for(self.consent, same_tool(tool), risk, self.initiator)
+        timed = tuple(s for s in rule.escalation if s.after_seconds is not None)
+        steps = rule.escalation if on_expiry == "escalate" else timed
+        policy = AnswerPolicy(reminders=rule.reminders, escalation=steps)
+        return {
+            "audience": Audience(initiator=self.initiator, approvers=rule.approvers),
+            "policy": policy.stricter_by(rule.policy) if approval else policy,
+            "priority": rule.priority,
+            "labels": rule.labels,
+        }
 
     def common(self, parts: tuple[str, ...], now: datetime, **context: Any) -> dict[str, Any]:
         """What every request of this run carries; `parts` tell its questions apart."""
@@ -80,9 +110,9 @@ class Asker:
             "path": self.path or (self.agent,),
             "stage": self.stage,
             "context": said | context,
-            "audience": Audience(initiator=self.initiator, approvers=self.approvers),
             "requested_at": now,
             "expires_at": now + self.expires_in if self.expires_in else None,
+            **self.of_whom(),
         }
 
 
@@ -92,6 +122,10 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
     It has a copy of the call: what a handler does to the one it is shown is not what runs.
     """
     offered = offer(call.facts, call.verdict) if call.facts and call.verdict else Offer()
+    what = f"approval:{call.approvals}" if call.approvals else "approval"
+    whom = asker.of_whom(call.call.tool, call.risk, approval=True, on_expiry=asker.on_expiry)
+    # Where a number of people must say yes, it is no evaluator's to say what a yes is.
+    words = asker.accepts == "anything" and whom["policy"].strict
     return ApprovalRequest(
         call=call.call.model_copy(deep=True),
         risk=call.risk,
@@ -100,12 +134,12 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         options=offered.options(call.call.tool),
         grants=offered.keys,
         exact=offered.exact,
-        accepts=asker.accepts,
+        accepts="words" if words else asker.accepts,
         on_expiry=asker.on_expiry,
         args_schema=asker.editable.get(call.call.tool),
         trust=asker.trusts and offered.trustable,
         message=f"{question(call.call)}{_drift(call)}"[:4000],
-        **asker.fields(call, f"approval:{call.approvals}" if call.approvals else "approval", now),
+        **asker.fields(call, what, now) | whom,
     ).with_digest()
 
 
@@ -152,6 +186,7 @@ def at_point(asker: Asker, staging: Staging, present: Present, now: datetime) ->
         ("point", staging.name, point.name, str(number)), now, point=point.name, round=rounds
     )
     fields |= {"message": point.prompt, "on_expiry": asker.on_expiry}
+    fields |= asker.of_whom(on_expiry=asker.on_expiry)
     if present.editing:
         return EditTextRequest(text=staging.text, **fields).with_digest()
     fields["body"] = staging.text or None
@@ -185,6 +220,7 @@ def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     fields = asker.fields(call, f"ask:{len(call.asks)}", now)
     if draft.on_expiry == "deny":
         fields["on_expiry"] = asker.on_expiry
+        fields |= asker.of_whom(call.call.tool, call.risk, on_expiry=asker.on_expiry)
     return draft.model_copy(update=fields).with_digest()
 
 

@@ -24,6 +24,7 @@ _REFUSALS = {
 _ABOUT = "Durable human approval for AI agents. Every error is a problem document (RFC 9457)."
 
 
+_STREAMS = ("text/event-stream", "application/x-ndjson")
 _OF_FASTAPI = ("HTTPValidationError", "ValidationError")
 
 
@@ -106,11 +107,9 @@ def _replies(operation_id: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _one_type(reply: dict[str, Any]) -> dict[str, Any]:
-    """A stream of events is not also the JSON that FastAPI takes every reply for."""
-    content = reply.get("content", {})
-    if "text/event-stream" not in content:
-        return reply
-    return {**reply, "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    """A stream of events or of lines is not also the JSON that FastAPI takes every reply for."""
+    found = next((each for each in _STREAMS if each in reply.get("content", {})), None)
+    return reply if found is None else {**reply, "content": {found: {"schema": {"type": "string"}}}}
 
 
 def _refused_with(operation: dict[str, Any], method: str) -> list[int]:

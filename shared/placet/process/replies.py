@@ -59,6 +59,33 @@ class Audit(BaseModel):
     refused_count: int
 
 
+class AuditKey(BaseModel):
+    """What exports of the audit trail are signed with."""
+
+    key: str
+    """Ed25519, in hex."""
+
+
+class LinkMade(BaseModel):
+    """A one-time link; the token is shown this once."""
+
+    id: str
+    person: str
+    action: Action
+    content: Any = None
+    digest: str
+    until: datetime
+    token: str
+    path: str
+    """The page's path, below the address at which people reach Placet."""
+
+
+class CodeMade(BaseModel):
+    """A link's one-time code, shown this once."""
+
+    code: str
+
+
 class Webhook(BaseModel):
     """An endpoint that is told about events; without its secret."""
 
@@ -162,6 +189,34 @@ class ExtensionSent(BaseModel):
     """Who gives it; as for an answer."""
 
 
+class Signed(BaseModel):
+    """Who does it; as for an answer."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    named: str | Person | None = Field(default=None, alias="from")
+
+
+class AudienceSent(BaseModel):
+    """Other approvers of an input."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    add: list[str] = Field(default=[], max_length=100)
+    remove: list[str] = Field(default=[], max_length=100)
+
+
+class LinkSent(BaseModel):
+    """What a one-time link is for."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    person: str
+    action: Action = Action.ACCEPT
+    content: Any = None
+    seconds: int = Field(default=86_400, ge=60, le=2_592_000)
+
+
 class OwnCredential(BaseModel):
     """What the caller's credential is."""
 
@@ -214,6 +269,9 @@ def _batch() -> dict[str, Any]:
 
 _MODELS: dict[str, tuple[str, type[BaseModel]]] = {
     "broker.audit": ("200", Audit),
+    "broker.audit_key": ("200", AuditKey),
+    "broker.create_link": ("201", LinkMade),
+    "broker.create_code": ("201", CodeMade),
     "broker.own": ("200", OwnCredential),
     "broker.list_keys": ("200", CredentialPage),
     "broker.create": ("201", CredentialMade),
@@ -248,9 +306,16 @@ BODIES: dict[str, dict[str, Any]] = {
     "broker.answer_several": _BATCH,
     "broker.answer_several_of_agent": _BATCH,
     "broker.extend": {"$ref": REF.format(model="ExtensionSent")},
+    "broker.claim": {"$ref": REF.format(model="Signed")},
+    "broker.release": {"$ref": REF.format(model="Signed")},
+    "broker.edit_audience": {"$ref": REF.format(model="AudienceSent")},
+    "broker.create_link": {"$ref": REF.format(model="LinkSent")},
     "broker.ask": {"$ref": _SENT.format(model="InteractionRequest")},
 }
 """The bodies that a route reads itself and does not describe."""
+
+
+_SENDS = (AnswerSent, BatchSent, ExtensionSent, Signed, AudienceSent, LinkSent)
 
 
 def schemas() -> dict[str, Any]:
@@ -259,7 +324,7 @@ def schemas() -> dict[str, Any]:
     ordered = sorted(models, key=lambda model: model.__name__)
     _, made = models_json_schema(
         [
-            *((m, "validation") for m in (AnswerSent, BatchSent, ExtensionSent)),
+            *((m, "validation") for m in _SENDS),
             *((m, "serialization") for m in ordered),
         ],
         ref_template=REF,

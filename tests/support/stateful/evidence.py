@@ -8,7 +8,8 @@ from placet.domain.digest import call_digest
 from placet.domain.resolution import Input
 from placet.kernel import Entry, read_entry
 from placet.kernel.journal import InputOpened, InputResolved
-from placet_broker.rules.record import Record, from_document
+from placet_broker.rules.documents import from_document
+from placet_broker.rules.record import Record
 from tests.support.stateful.plans import Effect
 
 

@@ -9,8 +9,9 @@ from placet.agents import asking
 from placet.agents.inprocess import RunResult
 from placet.agents.operator import Operator, Tables, TaintTable
 from placet.agents.scripted import calls, says
+from placet.domain.consent import ConsentRule, ConsentRules
 from placet.domain.label import Label
-from placet.gate import Decision, Facts, Level, Policy, gate
+from placet.gate import Decision, Facts, Layer, Level, Policy, gate
 from placet.kernel.turns import ModelReply
 from tests.support.desk import Desk, told
 from tests.support.watched import Watched
@@ -201,11 +202,17 @@ async def test_allow_lifts_nothing_for_which_approvers_are_named() -> None:
     named = HumanInput(approvers=("boss",))
     run = await went(("drop", {"name": "x"}), unattended="allow", people=people, human_input=named)
     assert (told(run)[0][0], len(people.asked)) == ("ok", 1)
+    rules = (ConsentRules(tiers={ToolRisk.HIGH: ConsentRule(approvers=("boss",))}),)
     high = Facts(tool="drop", risk=ToolRisk.HIGH)
-    verdict = gate(high, Policy(unattended=Decision.ALLOW, named=True))
+    verdict = gate(high, Policy(unattended=Decision.ALLOW, consent=rules))
     assert verdict is not None
     assert verdict.decision is Decision.ASK
-    verdict = gate(high, Policy(unattended=Decision.DENY, named=True))
+    safe = Facts(tool="drop", risk=ToolRisk.SAFE)
+    asks = Layer({"drop": Decision.ASK})
+    verdict = gate(safe, Policy(agent=asks, unattended=Decision.ALLOW, consent=rules))
+    assert verdict is not None
+    assert verdict.decision is Decision.ALLOW, "nobody is named for calls of this tier"
+    verdict = gate(high, Policy(unattended=Decision.DENY, consent=rules))
     assert verdict is not None
     assert verdict.decision is Decision.DENY
 

@@ -16,8 +16,9 @@ from placet.errors import Invalid, NotAllowed
 from placet.store.sqlite import SQLiteDatabase
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.rules import opening, outgoing
+from placet_broker.rules.documents import from_document, to_document
 from placet_broker.rules.opening import Asker
-from placet_broker.rules.record import RUNNER, Address, from_document, to_document
+from placet_broker.rules.record import RUNNER, Address
 from placet_broker.rules.settling import Settlement
 from placet_broker.store import StoredInteractions
 
