@@ -1,13 +1,13 @@
 """Delegations: until a moment, somebody answers in another's place as well."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from placet.domain.standing import Standing
 from placet.errors import Conflict, FieldError, Invalid, NotFound
 from placet.ids import new_id
-from placet.process.auth.entries import DELEGATION, Entries, checked_person
+from placet.process.auth.entries import DELEGATION, IN_FORCE, Entries, checked_person
 from placet.process.auth.records import Place, older_than
 from placet.process.caller import Caller, Scope
 from placet.store.port import Document
@@ -45,6 +45,7 @@ class Delegations:
             raise _misfit("/until", f"it ends in the future, within {LONGEST.days} days")
         await self._check_room(who.namespace, principal)
         await self._check_circle(who.namespace, principal, to)
+        until = until.astimezone(UTC).replace(microsecond=until.microsecond // 1000 * 1000)
         id = new_id("dlg")
         fields: dict[str, Any] = {"from": principal, "to": to, "until": until, "by": who.id}
         fields |= {"ended_at": None, "about": [to], "of": principal}
@@ -65,12 +66,18 @@ class Delegations:
         return _shown(found)
 
     async def page(
-        self, namespace: str, *, limit: int = 100, after: Place | None = None
+        self,
+        namespace: str,
+        *,
+        limit: int = 100,
+        after: Place | None = None,
+        in_force: bool = False,
     ) -> list[Document]:
-        """Delegations, newest first, also those that have ended."""
+        """Delegations, newest first; also those that have ended, unless only what is in force."""
+        where = {"namespace": namespace, "kind": DELEGATION}
         found = await self._entries.kept.find(
-            {"namespace": namespace, "kind": DELEGATION, **older_than(after)},
-            sort=[("created_at", -1), ("_id", -1)],
+            {"$and": [where, older_than(after, "key"), IN_FORCE if in_force else {}]},
+            sort=[("created_at", -1), ("key", -1)],
             limit=limit,
         )
         return [_shown(each) for each in found]

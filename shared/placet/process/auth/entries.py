@@ -5,7 +5,6 @@ Every entry lists in `about` whom it says something about, so that one query fin
 
 from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from placet.bus.topology import OWN_USERS
@@ -38,6 +37,8 @@ class Entries:
             [
                 Index((("namespace", 1), ("about", 1))),
                 Index((("namespace", 1), ("kind", 1), ("key", 1))),
+                Index((("namespace", 1), ("kind", 1), ("created_at", 1))),
+                Index((("namespace", 1), ("of", 1)), sparse=True),
             ],
         )
         self.now = database.now
@@ -122,8 +123,3 @@ def checked_identity(text: str, pointer: str = "/identity") -> str:
 def about_person(id: str, claimed: Several[str]) -> list[str]:
     """What the record of a person says something about: them, and each group that they claimed."""
     return [id, *(f"{GROUP}{name}" for name in sorted(claimed))]
-
-
-def past(at: datetime | None, now: datetime) -> bool:
-    """Whether this moment has come."""
-    return at is not None and at <= now

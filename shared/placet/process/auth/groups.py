@@ -54,10 +54,11 @@ class Groups:
             return await self.get(namespace, name)
         return _shown(await self._entries.change(GROUPS, namespace, name, change), name)
 
-    async def delete(self, namespace: str, name: str) -> None:
-        """Let there be no such group. Raises NotFound."""
-        if not await self._entries.drop(GROUPS, namespace, name):
-            raise _missing(name)
+    async def delete(self, namespace: str, name: str) -> Document:
+        """Let there be no such group; it is returned as it was. Raises NotFound."""
+        found = await self.get(namespace, name)
+        await self._entries.drop(GROUPS, namespace, name)
+        return found
 
 
 def _members(name: str, members: Sequence[str]) -> dict[str, Any]:

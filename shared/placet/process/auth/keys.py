@@ -3,7 +3,7 @@
 import hmac
 import secrets
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from placet.bus.topology import OWN_USERS
@@ -15,6 +15,7 @@ from placet.process.caller import Caller
 from placet.store.port import Database, Document, Index
 
 PREFIX = "plc_"
+LONGEST_LIFE = timedelta(days=3653)
 _LONGEST_NAME = 100
 
 
@@ -67,8 +68,7 @@ class Keys:
                 person who is disabled.
         """
         holder = _holder(person, service)
-        if expires_at is not None and expires_at <= self._clock.now():
-            raise Invalid("a key's end lies in the future", [FieldError("/expires_at", "past")])
+        expires_at = self._end(expires_at)
         id = secrets.token_hex(8)
         key = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         record = {"_id": id, "kind": "key", "hash": hashed(key), **holder}
@@ -136,6 +136,16 @@ class Keys:
         while found := await self._keys.find(where, limit=100, fields=["_id"]):
             for key in found:
                 await self.revoke(namespace, key["_id"])
+
+    def _end(self, given: datetime | None) -> datetime | None:
+        """When a new key ends, as it is kept. Raises Invalid."""
+        now = self._clock.now()
+        if given is None:
+            return None
+        if not now < given <= now + LONGEST_LIFE:
+            detail = "a key ends in the future, within ten years"
+            raise Invalid(detail, [FieldError("/expires_at", detail)])
+        return given.astimezone(UTC).replace(microsecond=given.microsecond // 1000 * 1000)
 
     def _document(
         self, record: dict[str, Any], namespace: str, name: str, scopes: list[str]

@@ -51,9 +51,9 @@ def granted(scopes: Iterable[str], by: Caller | None) -> list[str]:
     return wanted
 
 
-def older_than(place: Place | None) -> Document:
-    """The filter for what comes behind this place, newest first."""
+def older_than(place: Place | None, key: str = "_id") -> Document:
+    """The filter for what comes behind this place, newest first; `key` is the field of the id."""
     if place is None:
         return {}
     at, id = place
-    return {"$or": [{"created_at": {"$lt": at}}, {"created_at": at, "_id": {"$lt": id}}]}
+    return {"$or": [{"created_at": {"$lt": at}}, {"created_at": at, key: {"$lt": id}}]}
