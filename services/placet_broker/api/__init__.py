@@ -3,12 +3,15 @@
 from fastapi import APIRouter
 
 from placet.process.auth import Auth
+from placet.process.auth.login import Login
 from placet_broker.api import batches, delegations, groups, inputs, keys, people, requests
-from placet_broker.api.page import inbox, login
+from placet_broker.api.page import inbox, login, oidc
 from placet_broker.usecases import UseCases
 
 
-def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
+def routers(
+    use_cases: UseCases, auth: Auth, at_issuer: Login | None = None
+) -> tuple[APIRouter, ...]:
     """Every router of the broker."""
     return (
         inputs.router(use_cases),
@@ -18,6 +21,7 @@ def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
         people.router(auth.directory.people),
         groups.router(auth.directory.groups),
         delegations.router(auth.directory.delegations),
-        login.router(auth),
+        login.router(auth, at_issuer),
+        *([oidc.router(auth, at_issuer)] if at_issuer else []),
         inbox.router(use_cases),
     )

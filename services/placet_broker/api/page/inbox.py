@@ -30,6 +30,7 @@ from placet_broker import ports
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.page import appearance, forms, markdown, views
 from placet_broker.api.page.pages import moved, page, stylesheet
+from placet_broker.api.page.returning import login_page
 from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
@@ -77,7 +78,7 @@ class Inbox:
             )
             found = await self._use_cases.read_inputs.find(who, query)
         except PlacetError as error:
-            return _refusal(error)
+            return _refusal(error, request)
         now = _clock(request).now()
         return page(
             "list.html",
@@ -94,7 +95,7 @@ class Inbox:
             record = await self._use_cases.read_inputs.get(who, id)
             await self._use_cases.read_inputs.seen(who, record)
         except PlacetError as error:
-            return _refusal(error)
+            return _refusal(error, request)
         return await _detail(request, who, record)
 
     async def answer(self, request: Request, id: str) -> Response:
@@ -105,14 +106,14 @@ class Inbox:
             form = await request.form()
             check_nonce(request.cookies.get(SESSION_COOKIE, ""), form.get("nonce"))
         except PlacetError as error:
-            return _refusal(error)
+            return _refusal(error, request)
         try:
             await self._use_cases.answer_input(_submission(record, who, form))
         except (Invalid, Conflict, NotAllowed) as error:
             current = await self._use_cases.read_inputs.get(who, id)
             return await _detail(request, who, current, error=error, form=form)
         except PlacetError as error:
-            return _refusal(error)
+            return _refusal(error, request)
         return moved(f"/inbox/{record.id}")
 
 
@@ -216,14 +217,16 @@ async def _person(request: Request) -> Caller:
     return await authenticate(request)
 
 
-def _refusal(error: PlacetError) -> Response:
+def _refusal(error: PlacetError, request: Request) -> Response:
     titles: dict[type[PlacetError], str] = {
         Unauthenticated: "Please log in",
         NotFound: "Not here",
         NotAllowed: "Not allowed",
     }
     title = titles.get(type(error), "That did not work")
-    return page("refusal.html", status=status_of(error), title=title, detail=str(error))
+    login = login_page(request.url.path) if isinstance(error, Unauthenticated) else ""
+    status = status_of(error)
+    return page("refusal.html", status=status, title=title, detail=str(error), login=login)
 
 
 def _frame(request: Request, who: Caller) -> dict[str, Any]:

@@ -26,6 +26,12 @@ class Description:
     token_url: str | None = None
 
 
+class GrantRefused(Unavailable):
+    """The issuer does not take what it was sent, such as a code that was used before."""
+
+    code = "grant_refused"
+
+
 class Issuer:
     """One OpenID provider. Nothing is kept open between requests, and no redirect is followed."""
 
@@ -80,6 +86,8 @@ class Issuer:
             httpx2.AsyncClient(follow_redirects=False, timeout=self._seconds) as client,
             client.stream(method, url, data=form, auth=auth) as reply,
         ):
+            if reply.status_code == 400:
+                raise GrantRefused(f"{url} refused what was sent")
             if reply.status_code != 200:
                 raise self._away(f"{url} replied {reply.status_code}")
             body = b""

@@ -23,7 +23,15 @@ LONGEST = 16 * 1024
 LEEWAY = 60.0
 """Seconds by which two clocks may differ."""
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
-_REGISTRY = JWSRegistry(algorithms=list(FITTING), strict_check_header=False)
+
+
+class _Registry(JWSRegistry):
+    """The whole token is bounded already, and issuers write certificates into headers."""
+
+    max_header_length = LONGEST
+
+
+_REGISTRY = _Registry(algorithms=list(FITTING), strict_check_header=False)
 
 
 class Tokens:
@@ -70,7 +78,7 @@ class Tokens:
                 "the credential is no API key, and no signed token of at most 16 KiB"
             )
         try:
-            header = jws.extract_compact(token.encode()).headers()
+            header = jws.extract_compact(token.encode(), registry=_REGISTRY).headers()
         except (JoseError, ValueError, TypeError) as error:
             raise Unauthenticated("the token can't be read") from error
         algorithm, kid = _checked_header(header)
