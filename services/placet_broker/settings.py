@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
-from placet.process.settings import Settings
+from placet.process.settings import Names, Settings
 
 
 class BrokerSettings(Settings):
@@ -22,6 +22,15 @@ class BrokerSettings(Settings):
     and resolution stay. A run's question is kept until its run has acted on it; 0 keeps all."""
     arrival_patience_seconds: float = Field(default=2.0, ge=0, le=30)
     """How long an answer waits for a question that a run shows and that is still on its way."""
+    oidc_client_id: str | None = None
+    """What Placet is called at the issuer, so that people log in to the inbox there. Needs
+    `oidc_issuer` and `public_url`; the issuer is told PUBLIC_URL/login/oidc/callback."""
+    oidc_client_secret: SecretStr | None = None
+    """What Placet proves itself with; without it, it is a public client, with PKCE alone."""
+    oidc_scopes: Names = ("openid",)
+    """What is asked of the issuer at a login; many need `groups` to tell those."""
+    oidc_name: str = "single sign-on"
+    """What people call the issuer: the login page says `Log in with` it."""
 
     @property
     def retention(self) -> timedelta | None:

@@ -6,10 +6,12 @@ from typing import Any
 
 from placet.agents.operator import read_operator
 from placet.bus.port import Bus, Consumption, Handler
+from placet.errors import SettingsError
+from placet.process.auth.login import Client, Login
 from placet.process.consuming import measured
 from placet.process.platform import Platform, Service
 from placet.process.secrets import StoredSecrets
-from placet.process.settings import config_file, load
+from placet.process.settings import config_file, load, require
 from placet.sealing import Marks, new_key
 from placet.store.clock import DatabaseClock
 from placet_broker import api, consumers
@@ -56,6 +58,8 @@ class Broker:
         self._prefetch = settings.broker_prefetch
         self._bus: Bus = platform.bus(USER)
         self._auth = platform.auth
+        self._auth.writes = True
+        self._login = _login(platform, settings)
         self._registry = platform.metrics
         self._running: dict[str, Consumption] = {}
         database = platform.database("interactions")
@@ -87,7 +91,7 @@ class Broker:
         """The broker as the process runs it."""
         return Service(
             name=NAME,
-            routers=api.routers(self.use_cases, self._auth),
+            routers=api.routers(self.use_cases, self._auth, self._login),
             start=self.start,
             stop=self.stop,
             ready=self.ready,
@@ -155,6 +159,24 @@ class Broker:
             waiters=waiters,
             sweep_due=SweepDue(interactions, outbox, endings, clock, retention=settings.retention),
         )
+
+
+def _login(platform: Platform, settings: BrokerSettings) -> Login | None:
+    """How people log in at the issuer, if they can. Raises SettingsError."""
+    if settings.oidc_client_id is None:
+        return None
+    public_url = require(platform.settings, "public_url", "the issuer sends people back there")
+    if platform.auth.tokens is None:
+        raise SettingsError("PLACET_OIDC_ISSUER is missing: PLACET_OIDC_CLIENT_ID is its client")
+    secret = settings.oidc_client_secret
+    client = Client(
+        id=settings.oidc_client_id,
+        secret=secret.get_secret_value() if secret else None,
+        redirect_uri=f"{public_url}/login/oidc/callback",
+        scopes=settings.oidc_scopes,
+        name=settings.oidc_name,
+    )
+    return Login(platform.auth.tokens, client)
 
 
 def _patience(settings: BrokerSettings) -> timedelta | None:

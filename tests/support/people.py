@@ -1,6 +1,6 @@
 """A directory of people that is written down, for tests without a database."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from placet.domain.standing import Standing
@@ -18,7 +18,7 @@ class Written:
     asked: list[str] = field(default_factory=list)
 
     async def standing(
-        self, namespace: str, id: str, claimed_groups: tuple[str, ...] = ()
+        self, namespace: str, id: str, claimed_groups: Collection[str] = ()
     ) -> Standing:
         self.asked.append(id)
         who = self.linked.get(id, id)
@@ -27,7 +27,7 @@ class Written:
         claimed = {f"group:{group}" for group in claimed_groups}
         return Standing(own.id, own.names | claimed, principals)
 
-    async def members(self, namespace: str, names: tuple[str, ...]) -> frozenset[str] | None:
+    async def members(self, namespace: str, names: Iterable[str]) -> frozenset[str] | None:
         found = set()
         for name in names:
             if name.startswith("group:"):

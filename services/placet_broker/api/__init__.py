@@ -3,12 +3,26 @@
 from fastapi import APIRouter
 
 from placet.process.auth import Auth
-from placet_broker.api import attending, audit, batches, inputs, keys, linking, requests
-from placet_broker.api.page import inbox, links, login
+from placet.process.auth.login import Login
+from placet_broker.api import (
+    attending,
+    audit,
+    batches,
+    delegations,
+    groups,
+    inputs,
+    keys,
+    linking,
+    people,
+    requests,
+)
+from placet_broker.api.page import inbox, links, login, oidc
 from placet_broker.usecases import UseCases
 
 
-def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
+def routers(
+    use_cases: UseCases, auth: Auth, at_issuer: Login | None = None
+) -> tuple[APIRouter, ...]:
     """Every router of the broker."""
     return (
         inputs.router(use_cases),
@@ -18,7 +32,11 @@ def routers(use_cases: UseCases, auth: Auth) -> tuple[APIRouter, ...]:
         batches.router(use_cases),
         requests.router(use_cases),
         keys.router(auth),
-        login.router(auth),
+        people.router(auth.directory.people),
+        groups.router(auth.directory.groups),
+        delegations.router(auth.directory.delegations),
+        login.router(auth, at_issuer),
+        *([oidc.router(auth, at_issuer)] if at_issuer else []),
         inbox.router(use_cases),
         links.router(use_cases, auth),
     )

@@ -1,10 +1,10 @@
 """Request bodies of the broker's REST API; unknown fields are refused."""
 
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from starlette.requests import Request
 
 from placet.domain.answer import Action
@@ -105,6 +105,38 @@ class KeyBody(Body):
     person: Name | None = None
     service: Name | None = None
     scopes: tuple[str, ...] = ()
+    expires_at: AwareDatetime | None = None
+    """When the key ends by itself, within ten years; a mapping of an AMQP user has no end."""
+
+
+class PersonBody(Body):
+    """A person of the directory."""
+
+    name: Name | None = None
+    """What people call them."""
+    email: Name | None = None
+    identities: Annotated[tuple[WireId, ...], Field(max_length=20)] | None = None
+    """Who they are on channels: `slack:ID`, `telegram:ID`, `discord:ID`. Left out: as before."""
+    disabled: bool | None = Field(default=None, strict=True)
+    """Whether they are let in no more. Left out: as before."""
+
+
+class GroupBody(Body):
+    """A group of people."""
+
+    members: tuple[WireId, ...] = Field(max_length=1000)
+    """Ids of people."""
+
+
+class DelegationBody(Body):
+    """Somebody answers in another's place as well, until a moment."""
+
+    to: WireId
+    """Who answers besides."""
+    until: AwareDatetime
+    """Within 366 days."""
+    named: WireId | None = Field(default=None, alias="from")
+    """In whose place; the caller otherwise. Somebody else's needs the scope `operate`."""
 
 
 async def read(model: type[B], request: Request) -> B:

@@ -11,6 +11,8 @@ from placet.process.access import caller
 from placet.process.auth import Auth, Caller, Scope
 from placet.process.http import json_response
 from placet_broker.api.bodies import KeyBody, documented, read
+from placet_broker.api.cursors import place_of
+from placet_broker.api.listing import Limit, aged_page
 
 Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
 
@@ -33,13 +35,15 @@ def router(auth: Auth) -> APIRouter:
             scopes=body.scopes,
             person=body.person,
             service=body.service,
+            expires_at=body.expires_at,
             by=who,
         )
         return json_response(orjson.dumps({"key": key, "record": record}), 201)
 
     @routes.get("", summary="The keys of the namespace, without the secrets")
-    async def list_keys(who: Operator) -> Response:
-        return json_response(orjson.dumps({"items": await auth.list_keys(who.namespace)}))
+    async def list_keys(who: Operator, limit: Limit = 100, cursor: str | None = None) -> Response:
+        found = await auth.list_keys(who.namespace, limit=limit, after=place_of(cursor))
+        return aged_page(found, limit)
 
     @routes.get("/self", summary="What the caller's credential is")
     async def own(who: Anybody) -> Response:
@@ -55,6 +59,9 @@ def router(auth: Auth) -> APIRouter:
 
 
 async def _map(auth: Auth, who: Caller, body: KeyBody) -> dict[str, object]:
+    if body.expires_at is not None:
+        detail = "a mapping of an AMQP user has no end; revoke it"
+        raise Invalid(detail, [FieldError("/expires_at", detail)])
     if body.service is None or body.person is not None:
         detail = "an AMQP user stands for a service"
         raise Invalid(detail, [FieldError("/service", detail)])

@@ -1,5 +1,6 @@
 """Who somebody is, as far as an answer depends on it: looked up only where it does."""
 
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from placet.domain.person import Person
@@ -15,11 +16,11 @@ class Directory(Protocol):
     """The people of each namespace: their channels, their groups, and who stands in for whom."""
 
     async def standing(
-        self, namespace: str, id: str, claimed_groups: tuple[str, ...] = ()
+        self, namespace: str, id: str, claimed_groups: Collection[str] = ()
     ) -> Standing:
         """Who goes by this id now; of somebody unknown, nothing but the id. Raises Unavailable."""
 
-    async def members(self, namespace: str, names: tuple[str, ...]) -> frozenset[str] | None:
+    async def members(self, namespace: str, names: Iterable[str]) -> frozenset[str] | None:
         """The people that these names come to; None where that can't be known."""
 
 
@@ -57,13 +58,14 @@ class People:
         if not record.votes:
             return ()
         initiator = await self._initiator(record)
-        return tuple(
-            [
-                vote
-                for vote in record.votes
-                if answering.still_counts(record, await self._of(record, vote.by), initiator)
-            ]
-        )
+        return tuple([vote for vote in record.votes if await self._counts(record, vote, initiator)])
+
+    async def _counts(self, record: Record, vote: Vote, initiator: Standing | None) -> bool:
+        try:
+            voter = await self._of(record, vote.by)
+        except NotAllowed:
+            return False  # disabled meanwhile
+        return answering.still_counts(record, voter, initiator)
 
     async def barred(self, record: Record, caller: Caller) -> tuple[str, str]:
         """Why the caller can't answer it at all, and why not with a yes; empty where they may."""
@@ -79,7 +81,7 @@ class People:
 
     async def names_of(self, caller: Caller) -> frozenset[str]:
         """Everything under which the caller, or somebody whose delegate they are, may be named."""
-        who = await self._directory.standing(caller.namespace, caller.id, caller.groups)
+        who = await self._directory.standing(caller.namespace, caller.id, caller.claimed_groups)
         return frozenset().union(*(seat.names for seat in who.seats()))
 
     async def can_be_met(self, record: Record) -> bool:
@@ -120,7 +122,7 @@ class People:
         return Answerer(who, seat)
 
     async def _who(self, record: Record, caller: Caller, id: str) -> Standing:
-        claimed = caller.groups if id == caller.id else ()
+        claimed = caller.claimed_groups if id == caller.id else frozenset()
         return await self._directory.standing(record.namespace, id, claimed)
 
     async def _of(self, record: Record, id: str) -> Standing:
@@ -131,4 +133,7 @@ class People:
         id = record.audience.initiator
         if id is None or ":" not in id:
             return None if id is None else alone(id)
-        return await self._of(record, id)
+        try:
+            return await self._of(record, id)
+        except NotAllowed:
+            return alone(id)  # disabled, or no person: nobody who could approve either

@@ -37,7 +37,7 @@ async def authenticate(request: Request) -> Caller:
     auth: Auth = request.app.state.platform.auth
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        return await auth.by_key(key.strip())
+        return await auth.by_bearer(key.strip())
     session = request.cookies.get(SESSION_COOKIE)
     if session is None:
         raise Unauthenticated("send an API key: Authorization: Bearer plc_...")

@@ -44,10 +44,10 @@ class Caller:
     scopes: frozenset[str]
     credential: str
     """The id of the key, session or AMQP user; never the secret."""
-    groups: tuple[str, ...] = ()
-    """Groups that a token claims, beside those that are kept."""
     by_session: bool = False
     """A browser sends this credential by itself: unsafe requests need an Origin of ours."""
+    claimed_groups: frozenset[str] = frozenset()
+    """Groups that the token told by which they came, or that began their session."""
 
     @property
     def is_person(self) -> bool:

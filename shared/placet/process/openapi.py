@@ -51,7 +51,7 @@ def document(found: Mapping[str, Any], services: Sequence[Service]) -> dict[str,
 def _owners(services: Sequence[Service]) -> dict[str, str]:
     """By path, the service that serves it."""
     return {
-        getattr(route, "path", ""): service.name
+        getattr(route, "path_format", ""): service.name
         for service in services
         for router in service.routers
         for route in router.routes

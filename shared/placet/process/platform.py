@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -10,10 +11,13 @@ from fastapi import APIRouter
 from placet.bus.port import Bus
 from placet.clock import Clock, SystemClock
 from placet.errors import PlacetError, SettingsError
-from placet.process.auth import Auth
+from placet.process.auth import Auth, ClaimRules
 from placet.process.metrics import Metrics
 from placet.process.settings import Settings
 from placet.store import Database, open_database
+
+if TYPE_CHECKING:
+    from placet.process.auth.tokens import Tokens
 
 Databases = Callable[[str], Database]
 """By the full name of the database."""
@@ -55,7 +59,7 @@ class Platform:
         self._databases: dict[str, Database] = {}
         self._buses: dict[str, Bus] = {}
         self._opened: list[Database | Bus] = []
-        self.auth = Auth(self.database("auth"), self.clock)
+        self.auth = Auth(self.database("auth"), self.clock, _tokens(settings, self.clock))
 
     def database(self, name: str) -> Database:
         """The database `PREFIX` + name (`runs`, `interactions`, `deliveries`, `auth`), one per name."""
@@ -92,6 +96,7 @@ class Platform:
 
     async def close(self) -> None:
         """Close buses, then databases."""
+        await self.auth.close()
         for bus in self._buses.values():
             await bus.close()
         for database in self._databases.values():
@@ -135,6 +140,30 @@ def _store_url(settings: Settings) -> str:
     if str(settings.data) == ":memory:":
         return "sqlite://:memory:"
     return f"sqlite://{quote(str(settings.data.resolve()))}"
+
+
+def _tokens(settings: Settings, clock: Clock) -> "Tokens | None":
+    """What verifies the tokens of the issuer that the settings name. Raises SettingsError."""
+    if settings.oidc_issuer is None:
+        return None
+    if not settings.oidc_audience:
+        raise SettingsError(
+            "PLACET_OIDC_AUDIENCE is missing: say what the tokens of PLACET_OIDC_ISSUER are made "
+            "for here; one that is made for another program must not be taken"
+        )
+    # Only where it is used: what verifies signatures is slow to load.
+    from placet.process.auth.issuer import Issuer  # noqa: PLC0415
+    from placet.process.auth.tokens import Tokens  # noqa: PLC0415
+
+    rules = ClaimRules(
+        subject=settings.oidc_subject_claim,
+        groups=settings.oidc_groups_claim,
+        namespace=settings.oidc_namespace,
+        namespace_claim=settings.oidc_namespace_claim,
+        operator_groups=settings.oidc_operator_groups,
+    )
+    issuer = Issuer(settings.oidc_issuer, settings.oidc_jwks_url)
+    return Tokens(issuer, settings.oidc_audience, rules, clock)
 
 
 def _buses(settings: Settings, clock: Clock) -> Buses:

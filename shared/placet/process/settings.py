@@ -58,6 +58,32 @@ class Settings(BaseSettings):
     """How much is logged."""
     drain_seconds: float = Field(default=10.0, ge=0, le=3600)
     """How long open requests may take after SIGTERM."""
+    oidc_issuer: str | None = None
+    """The OpenID issuer whose tokens (JWT) are taken for people, exactly as it names itself; https."""
+    oidc_audience: Names = ()
+    """What a token must be made for (`aud`), one of these; needed with `oidc_issuer`."""
+    oidc_jwks_url: str | None = None
+    """Where the issuer's keys are; by its discovery document otherwise."""
+    oidc_subject_claim: str = "sub"
+    """The claim that is a person's id; `email` counts only where `email_verified` is true."""
+    oidc_groups_claim: str = "groups"
+    """The claim that lists a person's groups."""
+    oidc_namespace: str = "default"
+    """The namespace of everybody who comes by token."""
+    oidc_namespace_claim: str | None = None
+    """The claim that names the namespace instead; a token without it is refused."""
+    oidc_operator_groups: Names = ()
+    """Groups of the token whose members may do what an operator may."""
+
+    @field_validator("oidc_issuer", "oidc_jwks_url")
+    @classmethod
+    def _https(cls, value: str | None) -> str | None:
+        loopback = ("localhost", "127.0.0.1", "::1")
+        parts = urlsplit(value or "https://none")
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in loopback):
+            msg = "must start with https:// (http:// only on this machine)"
+            raise ValueError(msg)
+        return value
 
     @field_validator("amqp_url")
     @classmethod

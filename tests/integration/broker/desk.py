@@ -50,9 +50,16 @@ class Heard:
 class Desk:
     """The broker and everybody around it."""
 
-    def __init__(self, databases: Databases, hub: Hub, clock: Clock, **settings: Any) -> None:
+    def __init__(
+        self,
+        databases: Databases,
+        hub: Hub,
+        clock: Clock,
+        shared: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self.hub = hub
-        own = load(Settings, data=":memory:")
+        own = load(Settings, data=":memory:", **(shared or {}))
         self.platform = Platform(own, databases=databases, buses=hub.bus, clock=clock)
         self.broker = Broker(self.platform, load(BrokerSettings, due_poll_seconds=0.05, **settings))
         self.runner: Bus = self.platform.bus("placet-runner")

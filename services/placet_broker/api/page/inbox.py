@@ -78,7 +78,7 @@ class Inbox:
             query = ports.Query(who.namespace, state, after=place_of(cursor), limit=PAGE)
             found = await self._use_cases.read_inputs.find(who, query, mine=view == "mine")
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         now = _clock(request).now()
         return page(
             "list.html",
@@ -95,7 +95,7 @@ class Inbox:
             record = await self._use_cases.read_inputs.get(who, id)
             await self._use_cases.read_inputs.seen(who, record)
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         return await self._detail(request, who, record)
 
     async def claim(self, request: Request, id: str, nonce: Nonce = "") -> Response:
@@ -114,7 +114,7 @@ class Inbox:
         except Conflict:
             return moved(f"/inbox/{id}")  # it has settled meanwhile, and the page says how
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         return moved(f"/inbox/{id}")
 
     async def _detail(
@@ -136,14 +136,14 @@ class Inbox:
             form = await request.form()
             check_nonce(request.cookies.get(SESSION_COOKIE, ""), form.get("nonce"))
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         try:
             await self._use_cases.answer_input(_submission(record, who, form))
         except (Invalid, Conflict, NotAllowed) as error:
             current = await self._use_cases.read_inputs.get(who, id)
             return await self._detail(request, who, current, error, form)
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         return moved(f"/inbox/{record.id}")
 
 

@@ -12,6 +12,7 @@ from placet.process.auth import Auth
 from placet.process.problems import status_of
 from placet_broker.api.page import question
 from placet_broker.api.page.pages import moved, page, refusal
+from placet_broker.api.page.returning import login_page
 from placet_broker.rules import linking
 from placet_broker.rules.record import Link, Record
 from placet_broker.usecases import UseCases
@@ -52,7 +53,7 @@ class Links:
         except (NotAllowed, Conflict, Unauthenticated) as error:
             return await self._page(request, token, error=error)
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         return moved(f"/l/{token}")
 
     async def want_code(self, request: Request, token: str) -> Response:
@@ -63,7 +64,7 @@ class Links:
         except (NotAllowed, Conflict) as error:
             return await self._page(request, token, error=error)
         except PlacetError as error:
-            return refusal(error)
+            return refusal(error, request)
         return moved(f"/l/{token}?sent=true")
 
     async def _by_session(self, request: Request, token: str) -> None:
@@ -83,7 +84,7 @@ class Links:
         try:
             record, link = await self._use_cases.link_input.shown(token)
         except NotFound as unknown:
-            return refusal(unknown)
+            return refusal(unknown, request)
         clock: Clock = request.app.state.platform.clock
         now = clock.now()
         return page(
@@ -91,6 +92,7 @@ class Links:
             status=status_of(error) if error else 200,
             **await question.shown(record, now),
             token=token,
+            login=login_page(f"/l/{token}"),
             link=link,
             dead=linking.why_dead(record, link, now),
             answers=_answers(record, link),

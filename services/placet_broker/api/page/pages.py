@@ -4,11 +4,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from placet.errors import NotAllowed, NotFound, PlacetError, Unauthenticated
 from placet.process.problems import status_of
 from placet_broker.api.page import appearance
+from placet_broker.api.page.returning import login_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,15 +53,17 @@ def page(template: str, *, status: int = 200, **names: Any) -> Response:
     return Response(html, status, dict(HEADERS), media_type="text/html; charset=utf-8")
 
 
-def refusal(error: PlacetError) -> Response:
-    """The page for what can't be done."""
+def refusal(error: PlacetError, request: Request) -> Response:
+    """The page for what can't be done; from where a login is missing, one leads back here."""
     titles: dict[type[PlacetError], str] = {
         Unauthenticated: "Please log in",
         NotFound: "Not here",
         NotAllowed: "Not allowed",
     }
     title = titles.get(type(error), "That did not work")
-    return page("refusal.html", status=status_of(error), title=title, detail=str(error))
+    login = login_page(request.url.path) if isinstance(error, Unauthenticated) else ""
+    status = status_of(error)
+    return page("refusal.html", status=status, title=title, detail=str(error), login=login)
 
 
 def moved(to: str) -> Response:

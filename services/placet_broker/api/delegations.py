@@ -1,0 +1,57 @@
+"""/v1/delegations: who answers in whose place, until when, in the caller's namespace."""
+
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from placet.process.access import caller
+from placet.process.auth import Caller
+from placet.process.auth.delegations import Delegations
+from placet.process.http import json_response
+from placet_broker.api.bodies import DelegationBody, documented, read
+from placet_broker.api.cursors import place_of
+from placet_broker.api.listing import Limit, aged_page
+from placet_broker.api.people import Reader
+
+Anybody = Annotated[Caller, Depends(caller())]
+
+
+def router(delegations: Delegations) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1/delegations", tags=["people"])
+
+    @routes.get("", summary="Delegations, newest first")
+    async def list_delegations(
+        who: Reader, in_force: bool = False, limit: Limit = 50, cursor: str | None = None
+    ) -> Response:
+        """Those that have ended too, unless `in_force`."""
+        found = await delegations.page(
+            who.namespace, limit=limit, after=place_of(cursor), in_force=in_force
+        )
+        return aged_page(found, limit)
+
+    @routes.post(
+        "", status_code=201, openapi_extra=documented(DelegationBody), summary="Delegate answering"
+    )
+    async def delegate(who: Anybody, request: Request) -> Response:
+        """Of one's own with `inputs:answer`, of somebody else with `operate`. No circles."""
+        body = await read(DelegationBody, request)
+        made = await delegations.create(who, body.to, body.until, body.named)
+        return _reply(made, 201)
+
+    @routes.get("/{id}", summary="One delegation")
+    async def get_delegation(who: Reader, id: str) -> Response:
+        return _reply(await delegations.get(who.namespace, id))
+
+    @routes.delete("/{id}", summary="End a delegation now")
+    async def end_delegation(who: Anybody, id: str) -> Response:
+        """By whom it is of, or with `operate`."""
+        return _reply(await delegations.end(who, id))
+
+    return routes
+
+
+def _reply(delegation: dict[str, object], status: int = 200) -> Response:
+    return json_response(orjson.dumps(delegation), status)

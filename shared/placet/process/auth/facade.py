@@ -1,0 +1,68 @@
+"""`Auth`: every credential of an installation behind one object, a concern in a module each."""
+
+from typing import TYPE_CHECKING
+
+from placet.clock import Clock
+from placet.process.auth.directory import Directory
+from placet.process.auth.identity import Identity
+from placet.process.auth.keys import PREFIX, Keys
+from placet.process.auth.sessions import Sessions
+from placet.process.caller import Caller
+from placet.store.port import Database
+
+if TYPE_CHECKING:
+    from placet.process.auth.tokens import Tokens
+
+
+class Auth:
+    """The credentials of one installation, in the database `auth`; read from it at each use.
+
+    `tokens` verifies those of an issuer; None: none are taken. `writes` says whether this process
+    may write to the database, and so remember the groups that tokens tell.
+    """
+
+    def __init__(self, database: Database, clock: Clock, tokens: "Tokens | None" = None) -> None:
+        self.tokens = tokens
+        self.writes = False
+        self.directory = Directory(database, claims_count=tokens is not None)
+        people = self.directory.people
+        self.keys = Keys(database, clock, people)
+        self.sessions = Sessions(database, clock, people)
+        people.when_disabled(self.keys.revoke_all_of)
+        people.when_disabled(self.sessions.end_all_of)
+        # Under these names since before there were two of them.
+        self.by_key, self.by_amqp_user = self.keys.by_key, self.keys.by_amqp_user
+        self.create_key, self.map_amqp_user = self.keys.create, self.keys.map_amqp_user
+        self.list_keys, self.revoke_key = self.keys.page, self.keys.revoke
+        self.create_link, self.login = self.sessions.create_link, self.sessions.login
+        self.by_session, self.logout = self.sessions.by_session, self.sessions.logout
+
+    async def by_bearer(self, given: str) -> Caller:
+        """Who sends this `Authorization: Bearer`: an API key, or a token of the issuer.
+
+        Raises:
+            Unauthenticated: it is neither, or it is not valid now.
+            NotAllowed: a token of a person who is disabled.
+            Unavailable: the issuer's keys can't be had.
+        """
+        if self.tokens is None or given.startswith(PREFIX):
+            return await self.by_key(given)
+        found = await self.tokens.read(given)
+        await self.admit(found)
+        return found.caller()
+
+    async def admit(self, found: Identity) -> None:
+        """Let in whom a token names, and remember the groups that it tells where they changed.
+
+        Raises NotAllowed: the person is disabled.
+        """
+        people = self.directory.people
+        record = await people.check_enabled(found.namespace, found.id)
+        known = record["claimed_groups"] if record else []
+        if self.writes and known != sorted(found.groups):
+            await people.keep_claims(found.namespace, found.id, found.groups, found.issued_at)
+
+    async def close(self) -> None:
+        """Let go of what fetches the issuer's keys."""
+        if self.tokens is not None:
+            await self.tokens.close()

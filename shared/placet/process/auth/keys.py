@@ -1,0 +1,168 @@
+"""API keys, and which services AMQP users stand for; read from the database at each use."""
+
+import hmac
+import secrets
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from placet.bus.topology import OWN_USERS
+from placet.clock import Clock
+from placet.errors import Conflict, FieldError, Invalid, NotAllowed, NotFound, Unauthenticated
+from placet.process.auth.people import People
+from placet.process.auth.records import Place, caller_of, granted, hashed, older_than, shown
+from placet.process.caller import Caller
+from placet.store.port import Database, Document, Index
+
+PREFIX = "plc_"
+LONGEST_LIFE = timedelta(days=3653)
+_LONGEST_NAME = 100
+
+
+class Keys:
+    """Hashed keys of people and services, and the mappings of AMQP users."""
+
+    def __init__(self, database: Database, clock: Clock, people: People) -> None:
+        self._clock = clock
+        self._people = people
+        by_age = Index((("namespace", 1), ("created_at", 1)))
+        self._keys = database.collection("keys", [by_age])
+
+    async def by_key(self, key: str) -> Caller:
+        """Who holds this API key. Raises Unauthenticated: unknown, wrong, revoked or expired."""
+        prefix, _, rest = key.partition("_")
+        id, _, secret = rest.partition("_")
+        found = await self._keys.get(id) if prefix == "plc" and id and secret else None
+        stored = found["hash"] if found and found.get("hash") else ""
+        if not hmac.compare_digest(stored, hashed(key)) or found is None or found["revoked_at"]:
+            raise Unauthenticated("the API key is unknown or revoked")
+        until = found.get("expires_at")
+        if until is not None and until <= self._clock.now():
+            raise Unauthenticated(f"the API key {found['name']!r} has expired; make a new one")
+        return caller_of(found, id)
+
+    async def by_amqp_user(self, user: str) -> Caller | None:
+        """What an AMQP user other than Placet's own may do; None: it has no mapping, or a revoked one."""
+        found = await self._keys.get(f"amqp:{user}")
+        return None if found is None or found["revoked_at"] else caller_of(found, f"amqp:{user}")
+
+    async def create(
+        self,
+        *,
+        namespace: str,
+        name: str,
+        scopes: Iterable[str],
+        person: str | None = None,
+        service: str | None = None,
+        expires_at: datetime | None = None,
+        by: Caller | None = None,
+    ) -> tuple[str, Document]:
+        """Make a key for a person or a service: the key, shown this once, and its record.
+
+        `by` is who makes it, over REST; None is whoever has the database.
+
+        Raises:
+            Invalid: neither or both of person and service, a scope that does not exist, or an
+                end that has passed.
+            NotAllowed: a scope that `by` lacks, the name of one of Placet's own services, or a
+                person who is disabled.
+        """
+        holder = _holder(person, service)
+        expires_at = self._end(expires_at)
+        id = secrets.token_hex(8)
+        key = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
+        record = {"_id": id, "kind": "key", "hash": hashed(key), **holder}
+        document = self._document(record, namespace, name, granted(scopes, by))
+        document["expires_at"] = expires_at
+        await self._keys.insert(document)
+        if person is not None:
+            # After the insert: who disables somebody either finds this key or is seen here.
+            try:
+                await self._people.check_enabled(namespace, person)
+            except NotAllowed:
+                await self._keys.delete(id, {})
+                raise
+        return key, shown(document)
+
+    async def map_amqp_user(
+        self,
+        user: str,
+        *,
+        namespace: str,
+        service: str,
+        scopes: Iterable[str],
+        by: Caller | None = None,
+    ) -> Document:
+        """Say which service and scopes an AMQP user has; replaces the namespace's earlier mapping.
+
+        Raises as `create` does, and Conflict for a user that another namespace mapped. A
+        mapping that is refused leaves the earlier one.
+        """
+        if user in OWN_USERS:
+            raise NotAllowed(f"{user} is Placet's own")
+        record = {"_id": f"amqp:{user}", "kind": "amqp", "hash": None, **_holder(None, service)}
+        document = self._document(record, namespace, user, granted(scopes, by))
+        changed = {name: value for name, value in document.items() if name != "_id"}
+        replaced = await self._keys.update(
+            document["_id"], {"namespace": namespace}, {"$set": changed}
+        )
+        if replaced is None and not await self._keys.insert(document):
+            raise Conflict(f"{user} belongs to another namespace")
+        return shown(document)
+
+    async def page(
+        self, namespace: str, *, limit: int = 100, after: Place | None = None
+    ) -> list[Document]:
+        """The keys of a namespace, newest first, without hashes; `after` is where a page ended."""
+        found = await self._keys.find(
+            {"namespace": namespace, **older_than(after)},
+            sort=[("created_at", -1), ("_id", -1)],
+            limit=limit,
+        )
+        return [shown(key) for key in found]
+
+    async def revoke(self, namespace: str, id: str) -> Document:
+        """Make a key worthless at once. Raises NotFound."""
+        where = {"namespace": namespace, "revoked_at": None}
+        changed = await self._keys.update(id, where, {"$set": {"revoked_at": self._clock.now()}})
+        found = changed or await self._keys.get(id)
+        if found is None or found["namespace"] != namespace:
+            raise NotFound(f"there is no key {id}")
+        return shown(found)
+
+    async def revoke_all_of(self, namespace: str, person: str) -> None:
+        """Make every key of a person worthless; safe to repeat."""
+        where = {"namespace": namespace, "person": person, "revoked_at": None}
+        while found := await self._keys.find(where, limit=100, fields=["_id"]):
+            for key in found:
+                await self.revoke(namespace, key["_id"])
+
+    def _end(self, given: datetime | None) -> datetime | None:
+        """When a new key ends, as it is kept. Raises Invalid."""
+        now = self._clock.now()
+        if given is None:
+            return None
+        if not now < given <= now + LONGEST_LIFE:
+            detail = "a key ends in the future, within ten years"
+            raise Invalid(detail, [FieldError("/expires_at", detail)])
+        return given.astimezone(UTC).replace(microsecond=given.microsecond // 1000 * 1000)
+
+    def _document(
+        self, record: dict[str, Any], namespace: str, name: str, scopes: list[str]
+    ) -> Document:
+        now = self._clock.now()
+        kept = {"namespace": namespace, "name": name, "scopes": scopes}
+        return {**record, **kept, "created_at": now, "expires_at": None, "revoked_at": None}
+
+
+def _holder(person: str | None, service: str | None) -> dict[str, str | None]:
+    if (person is None) == (service is None):
+        raise Invalid("a key belongs to a person or to a service: give one of the two")
+    holder = person or service or ""
+    if not holder or ":" in holder or len(holder) > _LONGEST_NAME:
+        raise Invalid(
+            f"the name of a person or service has 1 to {_LONGEST_NAME} characters and no colon"
+        )
+    if service in OWN_USERS:
+        raise NotAllowed(f"{service} is the name of one of Placet's own services")
+    return {"person": person, "service": service}
