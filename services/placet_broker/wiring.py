@@ -6,6 +6,7 @@ from typing import Any
 from placet.agents.operator import read_operator
 from placet.bus.port import Bus, Consumption, Handler
 from placet.process.consuming import measured
+from placet.process.freezes import StoredFreezes
 from placet.process.platform import Platform, Service
 from placet.process.secrets import StoredSecrets
 from placet.process.settings import config_file, load
@@ -29,6 +30,7 @@ from placet_broker.usecases.extend_input import ExtendInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
 from placet_broker.usecases.read_inputs import ReadInputs, Waiters
+from placet_broker.usecases.stand_still import StandStill
 from placet_broker.usecases.submission import Checks
 from placet_broker.usecases.sweep_due import SweepDue
 
@@ -57,6 +59,7 @@ class Broker:
         self.clock = DatabaseClock(platform.clock, database)
         self._secrets = StoredSecrets(database.collection("secrets"))
         self.interactions = StoredInteractions(database, self.clock)
+        self.freezes = StoredFreezes(platform.database("auth"), self.clock)
         self.metrics = BrokerMetrics(platform.metrics)
         waiters = Waiters(self.interactions)
         self.outbox = RelayOutbox(
@@ -74,7 +77,9 @@ class Broker:
             self.clock.measure,
             poll_seconds=settings.due_poll_seconds,
         )
-        gauges = Gauges(self.interactions.collection, self._bus, self.metrics, self.clock)
+        gauges = Gauges(
+            self.interactions.collection, self._bus, self.metrics, self.clock, self.freezes
+        )
         platform.metrics.before_scrape(gauges.refresh)
 
     @property
@@ -82,7 +87,7 @@ class Broker:
         """The broker as the process runs it."""
         return Service(
             name=NAME,
-            routers=api.routers(self.use_cases, self._auth),
+            routers=api.routers(self.use_cases, self._auth, self.freezes),
             start=self.start,
             stop=self.stop,
             ready=self.ready,
@@ -129,7 +134,8 @@ class Broker:
         clock = self.clock
         arrivals = Arrivals(interactions, clock, settings.arrival_patience)
         checks = self._checks = Checks(interactions, arrivals)
-        endings = Endings(interactions, outbox, metrics)
+        stand_still = StandStill(interactions, self.freezes, clock)
+        endings = Endings(interactions, outbox, metrics, stand_still)
         answer_input = AnswerInput(interactions, metrics, checks, endings)
         return UseCases(
             open_request=OpenRequest(
@@ -142,7 +148,9 @@ class Broker:
             mark_applied=MarkApplied(interactions),
             read_inputs=ReadInputs(interactions, arrivals),
             waiters=waiters,
-            sweep_due=SweepDue(interactions, outbox, metrics, clock, retention=settings.retention),
+            sweep_due=SweepDue(
+                interactions, outbox, metrics, clock, stand_still, retention=settings.retention
+            ),
         )
 
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from placet.domain.answer import Action
 from placet.domain.base import WireId
 from placet.domain.digest import strict_json
+from placet.domain.freeze import Reason, Tools
 from placet.domain.naming import RULE, Name, names
 from placet.domain.person import Person
 from placet.errors import Invalid
@@ -74,6 +75,17 @@ class ExtendBody(SignedBody):
 
     expires_at: datetime
     """The new deadline: later than the present one, at most 30 days from now."""
+
+
+class FreezeBody(Body):
+    """Keep calls from starting until the freeze is lifted."""
+
+    reason: Reason
+    """Why, for whoever waits."""
+    agent: Name | None = None
+    """A definition's name or an agent's id (`agt_...`), with all runs below theirs; else every agent."""
+    tools: Tools = ()
+    """Which tools, by name; `delegate` is one, and `bash` and `shell` are the same. None: all of them."""
 
 
 class KeyBody(Body):

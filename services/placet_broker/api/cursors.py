@@ -14,8 +14,12 @@ Place = tuple[datetime, str]
 
 def cursor_after(record: Record) -> str:
     """The cursor for what comes behind this record."""
-    place = orjson.dumps([record.opened_at, record.id])
-    return base64.urlsafe_b64encode(place).decode().rstrip("=")
+    return cursor_of((record.opened_at, record.id))
+
+
+def cursor_of(place: Place) -> str:
+    """The cursor for what comes behind this place."""
+    return base64.urlsafe_b64encode(orjson.dumps(list(place))).decode().rstrip("=")
 
 
 def place_of(cursor: str | None) -> Place | None:

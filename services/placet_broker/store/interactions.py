@@ -8,7 +8,7 @@ from placet.clock import Clock
 from placet.process import logs
 from placet.store.port import Database, Document, Index
 from placet_broker.ports import Query
-from placet_broker.rules import deadlines, history, settling
+from placet_broker.rules import deadlines, history, settling, standing_still
 from placet_broker.rules.record import Address, Record, from_document, to_document
 from placet_broker.rules.settling import Settlement
 from placet_broker.store import rows
@@ -70,6 +70,12 @@ class StoredInteractions:
         noted = deadlines.noted(record, expires_at, self._clock.now(), by)
         extended = deadlines.moved(record, expires_at)
         return await self._write(record.id, rows.extend(record, extended, expires_at, noted))
+
+    async def thaw(self, record: Record, expires_at: datetime, now: datetime) -> Record | None:
+        """Move the deadline by the time under a freeze."""
+        noted = standing_still.noted(record, expires_at, now)
+        request = deadlines.moved(record, expires_at)
+        return await self._write(record.id, rows.thaw(record, request, expires_at, noted))
 
     async def expire(self, record: Record) -> Record | None:
         """B5."""

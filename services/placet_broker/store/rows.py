@@ -38,6 +38,12 @@ def extend(record: Record, request_json: str, at: datetime, noted: dict[str, Any
     }
 
 
+def thaw(record: Record, request_json: str, at: datetime, noted: dict[str, Any]) -> Row:
+    """The deadline after time under a freeze, whether the one that is kept has passed or not."""
+    change = {"request": request_json, "expires_at": at}
+    return _as_read(record), {"$set": change, "$push": {"history": noted}, "$inc": {"rev": 1}}
+
+
 def close(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
     """B6."""
     return _as_read(record), _ending(record, settlement, noted)

@@ -10,11 +10,16 @@ from placet.process import logs
 from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules.record import Record
+from placet_broker.rules.standing_still import Standing
+from placet_broker.usecases.stand_still import StandStill, owed
 
 BATCH = 100
 AT_ONCE = 16
 UNAPPLIED = timedelta(days=1)
 """After which an old resolution is looked at again that its run has not acted on."""
+
+STANDS_STILL = timedelta(seconds=30)
+"""After which a question is looked at again whose deadline a freeze keeps from passing."""
 
 _log = logs.get(__name__)
 
@@ -42,6 +47,7 @@ class SweepDue:
         outbox: Outbox,
         metrics: Observer,
         clock: Clock,
+        stand_still: StandStill,
         *,
         retention: timedelta | None,
     ) -> None:
@@ -49,6 +55,7 @@ class SweepDue:
         self._outbox = outbox
         self._metrics = metrics
         self._clock = clock
+        self._stand_still = stand_still
         self._retention = retention
         self._held = False
         """The bus was found away: outboxes wait, so they may hide deadlines behind them."""
@@ -82,11 +89,11 @@ class SweepDue:
 
     async def _handle(self, record: Record) -> bool:
         """Whether it went as it should."""
-        expired = await self._interactions.expire(record) if record.pending else None
-        if expired is not None:
-            crash_point("expire.done")
-            self._metrics.ended(expired)
-        current = expired or record
+        found = await self._stand_still.of(record) if self._overdue(record) else None
+        if found is not None and found.still and not record.outbox:
+            await self._interactions.postpone(record, STANDS_STILL)
+            return True
+        current = await self._deadline_kept(record, found)
         if current.outbox:
             return not self._held and await self._publish(current)
         if not self._is_old(current):
@@ -94,6 +101,27 @@ class SweepDue:
         if await self._interactions.forget(current) is None:
             await self._interactions.postpone(current, UNAPPLIED)
         return True
+
+    async def _deadline_kept(self, record: Record, found: Standing | None) -> Record:
+        """B5 for what is overdue, unless a freeze has kept its deadline from passing."""
+        if not self._overdue(record):
+            return record
+        if found is not None and owed(record, found):
+            moved = (
+                None if found.still else await self._interactions.thaw(record, found.at, found.now)
+            )
+            return moved or record
+        expired = await self._interactions.expire(record)
+        if expired is None:
+            return record
+        crash_point("expire.done")
+        self._metrics.ended(expired)
+        return expired
+
+    def _overdue(self, record: Record) -> bool:
+        """Whether the deadline that is kept has passed; the row itself decides by the database's clock."""
+        passed = record.expires_at is not None and record.expires_at < self._clock.now()
+        return record.pending and passed
 
     async def _publish(self, record: Record) -> bool:
         if await self._outbox.send(record):
