@@ -31,6 +31,9 @@ class BrokerMetrics:
         self.oldest = metrics.gauge(
             "interaction_oldest_pending_seconds", "Age of the oldest question that waits."
         )
+        self.freezes = metrics.gauge(
+            "freezes_active", "Freezes that keep calls from starting, counted up to 1,000."
+        )
         self.dead = metrics.gauge("dead_letters", "Messages that could not be handled.")
         self.outbox = metrics.gauge(
             "outbox_pending", "Documents whose outbox is overdue, up to 1,000.", ("service",)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from placet import audit
 from placet.bus.port import Outgoing
+from placet.domain.freeze import Freeze
 from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.rules.voting import Ballot
@@ -86,6 +87,9 @@ class Interactions(Protocol):
     async def extend(self, record: Record, expires_at: datetime, by: str) -> Record | None:
         """Move the deadline, if it is as `record` has it and the old one has not passed."""
 
+    async def thaw(self, record: Record, expires_at: datetime, now: datetime) -> Record | None:
+        """Move the deadline by the time under a freeze up to now, if it is as `record` has it."""
+
     async def expire(self, record: Record, at: datetime | None = None) -> Record | None:
         """B5: end it as expired if it is as `record` has it, and that time, else its deadline, has passed."""
 
@@ -150,6 +154,13 @@ class Interactions(Protocol):
 
     async def postpone(self, record: Record, pause: timedelta | None = None) -> None:
         """Look at this one again later; without a `pause`, the later the older it is."""
+
+
+class Freezes(Protocol):
+    """What operators keep from starting."""
+
+    async def since(self, namespace: str, at: datetime) -> Sequence[Freeze]:
+        """Those that were active at that time or after it. Raises Unavailable."""
 
 
 class Outbox(Protocol):

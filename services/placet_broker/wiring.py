@@ -9,6 +9,7 @@ from placet.bus.port import Bus, Consumption, Handler
 from placet.errors import SettingsError
 from placet.process.auth.login import Client, Login
 from placet.process.consuming import measured
+from placet.process.freezes import StoredFreezes
 from placet.process.platform import Platform, Service
 from placet.process.secrets import StoredSecrets
 from placet.process.settings import config_file, load, require
@@ -36,6 +37,7 @@ from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
 from placet_broker.usecases.people import People
 from placet_broker.usecases.read_inputs import ReadInputs, Waiters
+from placet_broker.usecases.stand_still import StandStill
 from placet_broker.usecases.submission import Checks
 from placet_broker.usecases.sweep_due import SweepDue
 
@@ -66,6 +68,7 @@ class Broker:
         self.clock = DatabaseClock(platform.clock, database)
         self._secrets = StoredSecrets(database.collection("secrets"))
         self.interactions = StoredInteractions(database, self.clock)
+        self.freezes = StoredFreezes(platform.database("auth"), self.clock)
         self.metrics = BrokerMetrics(platform.metrics)
         waiters = Waiters(self.interactions)
         self.outbox = RelayOutbox(
@@ -83,7 +86,9 @@ class Broker:
             self.clock.measure,
             poll_seconds=settings.due_poll_seconds,
         )
-        gauges = Gauges(self.interactions.collection, self._bus, self.metrics, self.clock)
+        gauges = Gauges(
+            self.interactions.collection, self._bus, self.metrics, self.clock, self.freezes
+        )
         platform.metrics.before_scrape(gauges.refresh)
 
     @property
@@ -91,7 +96,7 @@ class Broker:
         """The broker as the process runs it."""
         return Service(
             name=NAME,
-            routers=api.routers(self.use_cases, self._auth, self._login),
+            routers=api.routers(self.use_cases, self._auth, self.freezes, self._login),
             start=self.start,
             stop=self.stop,
             ready=self.ready,
@@ -141,7 +146,8 @@ class Broker:
         arrivals = Arrivals(interactions, clock, settings.arrival_patience)
         people = People(self._auth.directory)
         checks = self._checks = Checks(interactions, arrivals, people)
-        endings = Endings(interactions, outbox, clock, metrics, people)
+        stand_still = StandStill(self.freezes, clock)
+        endings = Endings(interactions, outbox, clock, metrics, people, stand_still)
         answer_input = AnswerInput(interactions, clock, metrics, checks, endings)
         return UseCases(
             open_request=OpenRequest(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from placet.domain.freeze import Freeze
 from placet.domain.heritage import ChildEnd
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
@@ -156,6 +157,18 @@ class Runs(Protocol):
         """R8, for a child run that ended."""
         ...
 
+    async def record_lift(self, run_id: str, freeze: Freeze) -> Image | None:
+        """R8, for a freeze that was lifted."""
+        ...
+
+    async def frozen(self, active: Sequence[str], limit: int) -> list[Image]:
+        """Live runs that wait for a freeze which is none of these."""
+        ...
+
+    async def any_frozen(self) -> bool:
+        """Whether a run waits for any freeze at all."""
+        ...
+
     async def resume(
         self, read: Image, resolution: Resolution, step: Step, owner: str, op: str
     ) -> Image | None:
@@ -273,6 +286,22 @@ class Agents(Protocol):
         self, namespace: str, agent_id: str, person: str, tool: str, digest: str
     ) -> None:
         """End the trust in a tool as it was, unless it was given anew for another digest."""
+        ...
+
+
+class Freezes(Protocol):
+    """What operators keep from starting; a read sees what was frozen before it."""
+
+    async def active(self, namespace: str) -> Sequence[Freeze]:
+        """Those that cover calls of a namespace now. Raises Unavailable."""
+        ...
+
+    async def active_ids(self) -> Sequence[str]:
+        """Those that are active in any namespace."""
+        ...
+
+    async def lifted(self, ids: Sequence[str]) -> Mapping[str, Freeze]:
+        """Those of these that are lifted, by id."""
         ...
 
 

@@ -12,6 +12,7 @@ from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
 from placet.process import logs
 from placet.process.consuming import measured
+from placet.process.freezes import StoredFreezes
 from placet.process.outbox import Relay
 from placet.process.platform import Platform, Service
 from placet.process.secrets import StoredSecrets
@@ -33,11 +34,16 @@ from placet_runner.usecases.grip import Hand, Keyring
 from placet_runner.usecases.replica import Replica
 from placet_runner.usecases.sweep import Sweep
 from placet_runner.usecases.talk import Talk
+from placet_runner.usecases.thaw import Thaw
 from placet_runner.usecases.watch import Watch
 
 NAME = "runner"
 USER = RUNNER_USER
-INDEXES = [Index((("due", 1),), sparse=True), Index((("namespace", 1), ("order", -1)))]
+INDEXES = [
+    Index((("due", 1),), sparse=True),
+    Index((("namespace", 1), ("order", -1))),
+    Index((("waiting.freeze", 1),), sparse=True),
+]
 
 _log = logs.get(__name__)
 
@@ -70,7 +76,8 @@ class Runner:
         self._clock = DatabaseClock(platform.clock, database)
         self._schemas = StoredSchemas(database.collection("schemas"))
         self._secrets, self._keys = StoredSecrets(database.collection("secrets")), Keyring()
-        hand = self._hand(StoredAgents(database.collection("agents")))
+        freezes = StoredFreezes(platform.database("auth"), platform.clock)
+        hand = self._hand(StoredAgents(database.collection("agents")), freezes)
         self._watch = Watch(self.runs, self._clock)
         self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
@@ -82,17 +89,19 @@ class Runner:
             clock=self._clock,
             metrics=self.metrics,
         )
-        sweep = Sweep(self.runs, self.replica, self.relay.send, self._bus, hand.clock.now)
+        thaw = Thaw(self.runs, hand.freezes, self.replica)
+        sweep = Sweep(self.runs, self.replica, thaw, self.relay.send, self._bus, hand.clock.now)
         self._sweeping = SweepJob(sweep, self._clock, settings.sweep_seconds, self._clock.measure)
         self._consumers = RunnerConsumers(self.replica, self.talk)
         self._registry = platform.metrics
         self._registry.before_scrape(Gauges(collection, self.metrics, self._clock).refresh)
 
-    def _hand(self, agents: StoredAgents) -> Hand:
+    def _hand(self, agents: StoredAgents, freezes: StoredFreezes) -> Hand:
         return Hand(
             runs=self.runs,
             agents=agents,
             schemas=self._schemas,
+            freezes=freezes,
             relay=self.relay,
             clock=self._clock,
             metrics=self.metrics,

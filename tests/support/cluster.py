@@ -23,7 +23,7 @@ from tests.support.mongod import free_port
 
 ROOT = Path(__file__).parents[2]
 AGENTS = Path(__file__).parent / "fault_agents.py"
-BROKER_PATHS = ("/inputs", "/v1/requests", "/v1/audit", "/v1/keys")
+BROKER_PATHS = ("/inputs", "/v1/requests", "/v1/audit", "/v1/keys", "/v1/freezes")
 
 
 @dataclass

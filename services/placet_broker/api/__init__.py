@@ -4,11 +4,13 @@ from fastapi import APIRouter
 
 from placet.process.auth import Auth
 from placet.process.auth.login import Login
+from placet.process.freezes import StoredFreezes
 from placet_broker.api import (
     attending,
     audit,
     batches,
     delegations,
+    freezes,
     groups,
     inputs,
     keys,
@@ -21,7 +23,7 @@ from placet_broker.usecases import UseCases
 
 
 def routers(
-    use_cases: UseCases, auth: Auth, at_issuer: Login | None = None
+    use_cases: UseCases, auth: Auth, frozen: StoredFreezes, at_issuer: Login | None = None
 ) -> tuple[APIRouter, ...]:
     """Every router of the broker."""
     return (
@@ -35,6 +37,7 @@ def routers(
         people.router(auth.directory.people),
         groups.router(auth.directory.groups),
         delegations.router(auth.directory.delegations),
+        freezes.router(frozen),
         login.router(auth, at_issuer),
         *([oidc.router(auth, at_issuer)] if at_issuer else []),
         inbox.router(use_cases),

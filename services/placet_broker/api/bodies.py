@@ -10,6 +10,7 @@ from starlette.requests import Request
 from placet.domain.answer import Action
 from placet.domain.base import WireId
 from placet.domain.digest import strict_json
+from placet.domain.freeze import Reason, Tools
 from placet.domain.naming import RULE, Name, names
 from placet.domain.person import Person
 from placet.errors import Invalid
@@ -94,6 +95,17 @@ class LinkBody(Body):
     """What fits the input's kind; the link gives this answer and no other."""
     seconds: int = Field(default=86_400, ge=60, le=2_592_000, strict=True)
     """How long it is good for."""
+
+
+class FreezeBody(Body):
+    """Keep calls from starting until the freeze is lifted."""
+
+    reason: Reason
+    """Why, for whoever waits."""
+    agent: Name | None = None
+    """A definition's name or an agent's id (`agt_...`), with all runs below theirs; else every agent."""
+    tools: Tools = ()
+    """Which tools, by name; `delegate` is one, and `bash` and `shell` are the same. None: all of them."""
 
 
 class KeyBody(Body):

@@ -33,6 +33,7 @@ def with_audience(
 def noted(record: Record, after: Record, at: datetime) -> Entry:
     """The history entry of an escalation step."""
     step = record.policy.escalation[record.climbed]
+    moved = after.expires_at if after.expires_at != record.expires_at else None
     return audit.entry(
         record.head,
         "escalated",
@@ -41,7 +42,7 @@ def noted(record: Record, after: Record, at: datetime) -> Entry:
         added=",".join(step.add) or None,
         notify=",".join(step.notify) or None,
         priority=str(after.priority),
-        expires_at=after.expires_at.isoformat() if after.expires_at else None,
+        extended_to=moved.isoformat() if moved else None,
         request=audit.digest(after.request_json),
     )
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from placet.bus.port import Bus
 from placet.clock import Clock
 from placet.domain.interaction import Kind
+from placet.process.freezes import StoredFreezes
 from placet.store.port import Collection
 from placet_broker.metrics import BrokerMetrics
 
@@ -17,8 +18,14 @@ class Gauges:
     """Sets the broker's gauges."""
 
     def __init__(
-        self, collection: Collection, bus: Bus, metrics: BrokerMetrics, clock: Clock
+        self,
+        collection: Collection,
+        bus: Bus,
+        metrics: BrokerMetrics,
+        clock: Clock,
+        freezes: StoredFreezes,
     ) -> None:
+        self._freezes = freezes
         self._bus = bus
         self._collection = collection
         self._metrics = metrics
@@ -29,6 +36,7 @@ class Gauges:
         await self._pending()
         await self._outbox()
         self._metrics.dead.set(await self._bus.dead_count())
+        self._metrics.freezes.set(await self._freezes.count_active())
 
     async def _pending(self) -> None:
         found = await self._collection.find(

@@ -12,7 +12,7 @@ from placet.domain.interaction import InputState
 from placet.process import logs
 from placet.store.port import Database, Document, Index
 from placet_broker.ports import Query, Trail
-from placet_broker.rules import deadlines, escalating, finding, settling, timing
+from placet_broker.rules import deadlines, escalating, finding, settling, standing_still, timing
 from placet_broker.rules.documents import from_document, to_document
 from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
@@ -77,6 +77,12 @@ class StoredInteractions:
         noted = deadlines.noted(record, expires_at, self._clock.now(), by)
         extended = deadlines.moved(record, expires_at)
         return await self._write(record.id, rows.extend(record, extended, expires_at, noted))
+
+    async def thaw(self, record: Record, expires_at: datetime, now: datetime) -> Record | None:
+        """Move the deadline by the time under a freeze."""
+        noted = standing_still.noted(record, expires_at, now)
+        request = deadlines.moved(record, expires_at)
+        return await self._write(record.id, rows.thaw(record, request, expires_at, noted))
 
     async def expire(self, record: Record, at: datetime | None = None) -> Record | None:
         """B5."""

@@ -72,6 +72,12 @@ def relink(record: Record, links: Sequence[Link], noted: Entry) -> Row:
     return _as_read(record), _noting(noted, {"links": _kept_links(links)})
 
 
+def thaw(record: Record, request_json: str, at: datetime, noted: dict[str, Any]) -> Row:
+    """The deadline after time under a freeze, whether the one that is kept has passed or not."""
+    change = {"request": request_json, "expires_at": at, "next_at": next_at_deadline(record, at)}
+    return _as_read(record), _noting(noted, change)
+
+
 def close(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
     """B6."""
     return _as_read(record), _ending(record, settlement, noted)

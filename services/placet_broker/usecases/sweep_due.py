@@ -13,8 +13,13 @@ from placet_broker.usecases.endings import Endings
 
 BATCH = 100
 AT_ONCE = 16
+STANDS_STILL = timedelta(seconds=30)
+"""After which a question is looked at again for which a freeze keeps time from passing."""
 UNAPPLIED = timedelta(days=1)
 """After which an old resolution is looked at again that its run has not acted on."""
+
+STANDS_STILL = timedelta(seconds=30)
+"""After which a question is looked at again whose deadline a freeze keeps from passing."""
 
 _log = logs.get(__name__)
 
@@ -83,6 +88,9 @@ class SweepDue:
     async def _handle(self, record: Record) -> bool:
         """Whether it went as it should."""
         current = await self._endings.turn(record)
+        if current is record and not record.outbox and await self._endings.frozen(record):
+            await self._interactions.postpone(record, STANDS_STILL)
+            return True
         if current.outbox:
             return not self._held and await self._publish(current)
         if not self._is_old(current):

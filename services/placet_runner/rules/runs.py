@@ -30,6 +30,8 @@ MAX_TRIES = 5
 
 CHILD, NEXT = "child", "next"
 """The kinds of the entries of `waiting` that are runs: one below this one, or its agent's next turn."""
+FROZEN = "frozen"
+"""The kind of those that are freezes: nobody is asked, and nothing has to be closed."""
 
 Document = dict[str, Any]
 
@@ -183,7 +185,7 @@ def supersedable(waiting: Sequence[Document]) -> list[Document]:
         for entry in waiting
         if entry["resolution"] is None
         and entry["closing"] is None
-        and entry["kind"] not in (Kind.REVIEW, CHILD)
+        and entry["kind"] not in (Kind.REVIEW, CHILD, FROZEN)
     ]
 
 

@@ -17,6 +17,7 @@ from placet.domain.run import (
     RunStatus,
     WaitReason,
 )
+from placet_runner.rules.frozen import freeze_of, is_freeze, open_freezes
 from placet_runner.rules.runs import Document, is_child
 
 
@@ -50,7 +51,7 @@ def run_view(
     waiting = [entry for entry in document["waiting"] if entry["resolution"] is None]
     reasons = tuple(dict.fromkeys(map(_reason, waiting))) if live else ()
     asked = [e for each in (document, *below) for e in each["waiting"] if e["resolution"] is None]
-    inputs = [_input(entry) for entry in asked if not is_child(entry)] if live else []
+    inputs = [_input(e) for e in asked if not is_child(e) and not is_freeze(e)] if live else []
     error, parent = document.get("error"), document.get("parent")
     return Run(
         id=document["_id"],
@@ -67,6 +68,7 @@ def run_view(
         root_run_id=document["root_run_id"],
         parent_run_id=parent["run_id"] if parent else None,
         children=tuple(_child(entry) for entry in waiting if live and is_child(entry)),
+        frozen_by=tuple(map(freeze_of, open_freezes(waiting))) if live else (),
         path=tuple(document["path"]),
         unattended=document.get("heritage", {}).get("unattended"),
         stage=document.get("stage", "main"),
@@ -95,6 +97,8 @@ def _reason(entry: Document) -> WaitReason:
             return WaitReason.TOOL_APPROVAL
         case Kind.REVIEW:
             return WaitReason.REVIEW
+        case _ if is_freeze(entry):
+            return WaitReason.FROZEN
         case _ if is_child(entry):
             return WaitReason.CHILDREN
         case _:

@@ -8,8 +8,16 @@ from placet.domain.run import Message
 from placet.kernel import write_entry
 from placet.kernel.journal import ToolStarted
 from placet_runner.ports import Document, Image, Step
-from placet_runner.rules.runs import MOST_UNREAD
-from placet_runner.store.expressions import LIVE, Expression, later, literal, push, without
+from placet_runner.rules.runs import FROZEN, MOST_UNREAD
+from placet_runner.store.expressions import (
+    LIVE,
+    OPEN,
+    Expression,
+    later,
+    literal,
+    push,
+    without,
+)
 
 FIRST_ASK_AGAIN = timedelta(minutes=1)
 CLOSE_AGAIN = timedelta(seconds=30)
@@ -90,6 +98,12 @@ def is_open(input_id: str) -> dict[str, Any]:
     return {"waiting": {"$elemMatch": {"id": input_id, "resolution": None}}}
 
 
+def others_open(entry_id: str) -> Expression:
+    """What else is open than this entry. A freeze keeps no answer waiting: it may be for another call."""
+    other = {"$ne": ["$$this.id", literal(entry_id)]}
+    return {"$filter": {"input": OPEN, "cond": {"$and": [other, {"$ne": ["$$this.kind", FROZEN]}]}}}
+
+
 def with_resolution(input_id: str, value: Document) -> Expression:
     """The questions, with the end of this one."""
     settled = {"$mergeObjects": ["$$this", {"resolution": literal(value)}]}
@@ -109,9 +123,10 @@ def closing(closes: Mapping[str, Document], reason: str) -> dict[str, Expression
 
 
 def closing_all_open(waiting: Expression) -> Expression:
-    """The questions, all open ones marked as being closed."""
+    """The questions, all open ones marked as being closed; freezes are waited for no more."""
+    kept = {"$filter": {"input": waiting, "cond": {"$ne": ["$$this.kind", FROZEN]}}}
     is_open = {"$eq": ["$$this.resolution", None]}
-    return {"$map": {"input": waiting, "in": {"$cond": [is_open, marked("cancelled"), "$$this"]}}}
+    return {"$map": {"input": kept, "in": {"$cond": [is_open, marked("cancelled"), "$$this"]}}}
 
 
 def marked(reason: str) -> Expression:

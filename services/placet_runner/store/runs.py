@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from placet.domain.freeze import Freeze
 from placet.domain.heritage import ChildEnd
 from placet.domain.resolution import Resolution
 from placet.domain.run import Message, RunStatus
@@ -12,6 +13,7 @@ from placet.kernel import Entry, write_entry
 from placet.messages import CommandName, RunCommand
 from placet.store.port import Collection
 from placet_runner.ports import NOTHING, Document, Image, Step
+from placet_runner.rules.frozen import frozen_entry
 from placet_runner.rules.runs import CHUNK, command_entry, stirs
 from placet_runner.store.changes import (
     CLOSE_AGAIN,
@@ -23,6 +25,7 @@ from placet_runner.store.changes import (
     is_open,
     mine,
     no_more_calls,
+    others_open,
     outbox,
     same_revoked,
     stepped,
@@ -34,7 +37,6 @@ from placet_runner.store.expressions import (
     DUE,
     FREE,
     LIVE,
-    OPEN,
     RUNNABLE,
     Expression,
     Stage,
@@ -124,10 +126,16 @@ class StoredRuns:
         """R8 for a child run: keep how it ended; wake the run once nothing is waited for any more."""
         return await self._record(run_id, end.run_id, end.model_dump(mode="json"), stirring=False)
 
+    async def record_lift(self, run_id: str, freeze: Freeze) -> Image | None:
+        """R8 for a freeze that was lifted: the run looks what may start now, whatever else is open."""
+        entry_id = frozen_entry(run_id, freeze)["id"]
+        value = freeze.model_dump(mode="json", include={"lifted_at", "lifted_by"})
+        return await self._record(run_id, entry_id, value, stirring=True)
+
     async def _record(
         self, run_id: str, entry_id: str, value: Document, *, stirring: bool
     ) -> Image | None:
-        others = {"$filter": {"input": OPEN, "cond": {"$ne": ["$$this.id", literal(entry_id)]}}}
+        others = others_open(entry_id)
         settles: Expression = True if stirring else {"$eq": [{"$size": others}, 0]}
         wake = _wake(run_id, new_id("evt"))
         return await self._update(
@@ -307,6 +315,20 @@ class StoredRuns:
             {"due": {"$lte": now}}, sort=[("due", 1)], limit=limit, fields=LOOKED_AT
         )
         return [Image(document) for document in found]
+
+    async def frozen(self, active: Sequence[str], limit: int) -> list[Image]:
+        """Live runs that wait for a freeze which is none of these, by the index on freezes."""
+        lifted = {"freeze": {"$gt": "", "$nin": list(active)}, "resolution": None}
+        found = await self._runs.find(
+            {"status": {"$in": LIVE}, "waiting": {"$elemMatch": lifted}},
+            limit=limit,
+            fields=LOOKED_AT,
+        )
+        return [Image(document) for document in found]
+
+    async def any_frozen(self) -> bool:
+        """Whether a run waits for any freeze at all: one look at the index."""
+        return bool(await self._runs.find({"waiting.freeze": {"$gt": ""}}, limit=1, fields=["_id"]))
 
     async def list(
         self,

@@ -15,7 +15,7 @@ from placet.process import logs
 from placet.process.backoff import waits
 from placet.process.crash import crash_point
 from placet.sealing import Sealer
-from placet_runner.ports import Agents, Document, Image, Observer, Runs, Schemas, Step
+from placet_runner.ports import Agents, Document, Freezes, Image, Observer, Runs, Schemas, Step
 from placet_runner.rules.runs import (
     LONG_TAIL,
     event_entry,
@@ -68,6 +68,7 @@ class Hand:
     runs: Runs
     agents: Agents
     schemas: Schemas
+    freezes: Freezes
     relay: Outgoing
     clock: Clock
     """Put right by the database's, as it was last measured."""

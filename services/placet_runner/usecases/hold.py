@@ -48,6 +48,14 @@ from placet_runner.rules.differences import difference
 from placet_runner.rules.runs import MAX_TRIES, is_child, standing_of
 from placet_runner.usecases.asking import asker_of
 from placet_runner.usecases.ending import end, end_oversized
+from placet_runner.usecases.freezing import (
+    Held,
+    freezing,
+    held_back,
+    overtakable,
+    take_lifted,
+    without,
+)
 from placet_runner.usecases.grip import Grip, Proposal, Row
 from placet_runner.usecases.inbox import overtaken, read, withdraw
 from placet_runner.usecases.proposing import asking, delegating, presenting
@@ -99,8 +107,10 @@ class Holder:
         """
         await begin(self.agent, self.grip)
         self._take_back()
+        take_lifted(self.grip)
         for entry in self.grip.image.waiting:
-            self._settled(entry, resolution)
+            if entry["id"] not in self.grip.used_inputs:
+                self._settled(entry, resolution)
         self._judge_anew(self.grip.state.calls.values())
         starts: tuple[CallState, ...] = ()
         match next_move(self.agent, self.grip.state):
@@ -110,6 +120,8 @@ class Holder:
                 self._close(close)
             case _:
                 starts = ()  # nothing starts in this write; the moves go on from there
+        if await held_back(self.grip, starts):
+            starts = ()
         hand = self.grip.hand
 
         async def row(read: Image, step: Step) -> Image | None:
@@ -193,6 +205,7 @@ class Holder:
     def _absorb(self) -> None:
         """Grants that were taken back, and what was waited for, once each (R10 writes them)."""
         self._take_back()
+        take_lifted(self.grip)
         for entry in self.grip.image.settled:
             if entry["id"] not in self.grip.used_inputs:
                 self._settled(entry)
@@ -245,8 +258,12 @@ class Holder:
         self._note(drifted)
         if drifted:
             return  # asked again, with what changed
+        held = await held_back(self.grip, [*act.start, *act.delegate])
+        if self._overtaken(held):
+            return
+        act = without(act, held)
         delegations = self._delegations(act.delegate)
-        proposal = await self._questions(act)
+        proposal = await self._questions(act) + freezing(self.grip, held)
         proposal += delegating(self.agent, self._asker(), self.grip.state, delegations)
         if act.start:
             whole = proposal + Proposal(self._intents(act.start))
@@ -254,6 +271,16 @@ class Holder:
                 await self._launch(act.start)
         elif proposal.asks:
             await self._ask(proposal, go_on=bool(self.tasks))
+        elif held:
+            await self._wait()
+
+    def _overtaken(self, held: Held) -> bool:
+        """Close the frozen calls that a message has overtaken. True: look again."""
+        calls = overtakable([self.grip.state.calls[call_id] for call_id in held])
+        if not calls or not overtaken(self.agent, self.grip):
+            return False
+        self._close([superseded(call) for call in calls])
+        return True
 
     async def _questions(self, act: Act) -> Proposal:
         """What these moves ask people."""

@@ -5,9 +5,12 @@ from typing import Any
 from placet.agents.agent import Agent
 from placet.agents.situation import situation
 from placet.domain.run import HUSH, QUEUE, Message
-from placet.kernel.journal import MessageReceived
+from placet.kernel.closing import superseded
+from placet.kernel.journal import MessageReceived, ToolFinished
+from placet.kernel.turns import CallOutcome
 from placet_runner.ports import Document, Image, Step
 from placet_runner.rules.families import children_of, hush_entry
+from placet_runner.rules.frozen import is_freeze
 from placet_runner.rules.runs import (
     close_entry,
     covered_asks,
@@ -15,6 +18,7 @@ from placet_runner.rules.runs import (
     gone_points,
     supersedable,
 )
+from placet_runner.usecases.freezing import frozen_calls, overtakable
 from placet_runner.usecases.grip import Grip, Proposal
 
 
@@ -37,8 +41,9 @@ def overtaken(agent: Agent, grip: Grip) -> bool:
 
 
 def still_open(grip: Grip) -> list[dict[str, Any]]:
-    """What the run waits for, as far as it was looked at."""
-    return [entry for entry in grip.image.open if entry["id"] not in grip.used_inputs]
+    """What the run waits for that has to be told to end, as far as it was looked at: not freezes."""
+    used = grip.used_inputs
+    return [e for e in grip.image.open if e["id"] not in used and not is_freeze(e)]
 
 
 async def read(agent: Agent, grip: Grip, *, busy: bool) -> bool:
@@ -60,6 +65,11 @@ async def read(agent: Agent, grip: Grip, *, busy: bool) -> bool:
         return True
     if questions := supersedable(waiting):
         await _supersede(grip, questions)
+        return True
+    if calls := overtakable(frozen_calls(grip)):
+        for call in calls:
+            grip.note(ToolFinished(result=superseded(call)))
+            grip.hand.metrics.called(CallOutcome.SUPERSEDED)
         return True
     return _hear_hushes(grip, found)
 

@@ -13,8 +13,10 @@ from placet.process import logs
 from placet.process.outbox import Sent, outgoing
 from placet_runner.ports import Document, Image, Runs
 from placet_runner.rules.families import again_entry, ending_entry
+from placet_runner.rules.frozen import is_freeze
 from placet_runner.rules.runs import NEXT, command_entry, is_child, request_entry
 from placet_runner.usecases.replica import Replica
+from placet_runner.usecases.thaw import Thaw
 
 BATCH = 100
 """Runs that are in memory at once."""
@@ -34,17 +36,21 @@ Now = Callable[[], datetime]
 
 
 class Sweep:
-    """The four sweeps, over one index: outbox, runnable, ask again, close again."""
+    """The four sweeps, over one index: outbox, runnable, ask again, close again; and lifted freezes."""
 
-    def __init__(self, runs: Runs, replica: Replica, send: Send, bus: Bus, now: Now) -> None:
+    def __init__(
+        self, runs: Runs, replica: Replica, thaw: Thaw, send: Send, bus: Bus, now: Now
+    ) -> None:
         self._runs = runs
         self._replica = replica
+        self._thaw = thaw
         self._send = send
         self._bus = bus
         self._now = now
 
     async def once(self) -> int:
-        """Look at every run that is due; returns how many were."""
+        """Look at every run that is due, and at those whose freeze was lifted; returns how many of either."""
+        thawed = await self._thaw.once()
         due = await self._runs.due(self._now(), BATCH)
         gate = asyncio.Semaphore(AT_ONCE)
 
@@ -56,7 +62,7 @@ class Sweep:
                     _log.warning("sweep_failed", run_id=image.id, reason=str(error))
 
         await asyncio.gather(*(look(image) for image in due))
-        return len(due)
+        return max(len(due), thawed)
 
     async def _look(self, image: Image) -> None:
         """Each branch moves `due`: what was done, and what could not be done, is not found at once again."""
@@ -68,7 +74,9 @@ class Sweep:
                 return
         again = [e for e in image.open if e["ask_again_at"] <= now]
         if again:
-            await self._publish([_repeat(image, entry) for entry in again])
+            await self._publish([_repeat(image, e) for e in again if not is_freeze(e)])
+            if any(map(is_freeze, again)):
+                await self._thaw.look(image)
             ids = [entry["id"] for entry in again]
             await self._runs.asked_again(image.id, ids, stir=_unheeded(image, again))
         if _runnable(image, now):

@@ -60,6 +60,8 @@ def _place(run: RunValue) -> Iterator[str]:
         yield f"unattended: {run.unattended}"
     for child in run.children:
         yield f"child: {child.run_id}  {safe(child.agent)}"
+    for freeze in run.frozen_by:
+        yield f"frozen: {freeze.id} by {safe(freeze.by)}: {safe(freeze.reason)}"
     for point in run.passed:
         yield f"passed: {safe(point.stage)} / {safe(point.point)}  {point.how}"
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from placet.client.batches import Answer, Answered, body_of, results_of
+from placet.client.freezing import Freezes
 from placet.client.hearing import OnInput, heard
 from placet.client.inputs import Input
 from placet.client.transport import Transport
@@ -218,6 +219,11 @@ class AsyncClient:
     def runs(self) -> Runs:
         """Get, list, wait for runs."""
         return Runs(self)
+
+    @property
+    def freezes(self) -> Freezes:
+        """Keep calls from starting, and let them start again."""
+        return Freezes(self.transport)
 
     async def input(self, input_id: str) -> Input:
         """One input by its id. Raises NotFound."""

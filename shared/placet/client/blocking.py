@@ -81,6 +81,11 @@ class Client:
         """Get, list, wait for runs."""
         return Blocking(self._client.runs, self._portal)
 
+    @property
+    def freezes(self) -> Any:
+        """Keep calls from starting, and let them start again."""
+        return Blocking(self._client.freezes, self._portal)
+
     def input(self, input_id: str) -> Any:
         """One input by its id. Raises NotFound."""
         return Blocking(self._client, self._portal).input(input_id)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from placet.domain.base import DEFAULT_NAMESPACE, Value
+from placet.domain.freeze import Freeze
 from placet.domain.resolution import Input
 
 
@@ -101,6 +102,8 @@ class Run(Value):
     parent_run_id: str | None = None
     children: tuple[ChildRun, ...] = ()
     """The runs that it waits for."""
+    frozen_by: tuple[Freeze, ...] = ()
+    """The freezes that it waits for: calls of its do not start."""
     path: tuple[str, ...] = ()
     """Agent names from the root run to this one."""
     stage: str = "main"

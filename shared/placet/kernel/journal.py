@@ -209,6 +209,16 @@ class ToolChanged(_Fact):
     """The arguments as the person made them fit."""
 
 
+class Frozen(_Fact):
+    """Calls wait because an operator froze their tools; with `lifted`, that freeze is over."""
+
+    type: Literal["calls.frozen"] = "calls.frozen"
+    freeze_id: str
+    by: str
+    reason: str = ""
+    lifted: bool = False
+
+
 class ToolStarted(_Fact):
     """The intent: written, and seen to be written, before the tool runs."""
 
@@ -266,6 +276,7 @@ Entry = Annotated[
     | Delegated
     | ChildEnded
     | ToolChanged
+    | Frozen
     | ToolStarted
     | ToolFinished
     | RunCompleted

@@ -18,6 +18,7 @@ from placet.kernel.journal import (
     ChildEnded,
     Delegated,
     Entry,
+    Frozen,
     GrantGiven,
     GrantRevoked,
     InputOpened,
@@ -116,13 +117,9 @@ class State:
                 self._hear(entry)
             case ModelReplied():
                 self._reply(entry)
-            case CallJudged():
-                call = self.calls[entry.call_id]
-                call.verdict, call.risk = entry.verdict, entry.risk
-                call.schema_digest, call.facts = entry.schema_digest, entry.facts
             case GrantGiven() | GrantRevoked() | TrustGiven():
                 self._allow(entry)
-            case AnswerJudged() | ResourceDrifted() | ToolChanged():
+            case CallJudged() | AnswerJudged() | ResourceDrifted() | ToolChanged():
                 self._judge(entry)
             case InputOpened() | InputResolved():
                 self._ask(entry)
@@ -132,6 +129,8 @@ class State:
                 self._finish(entry.result)
             case RunCompleted() | RunFailed() | RunCancelled():
                 self._end(entry)
+            case Frozen():
+                pass  # for people; whether a freeze holds is read at each dispatch
             case _:
                 assert_never(entry)
 
@@ -227,7 +226,12 @@ class State:
             case TrustGiven():
                 self.trusted[entry.tool] = entry.schema_digest
 
-    def _judge(self, entry: AnswerJudged | ResourceDrifted | ToolChanged) -> None:
+    def _judge(self, entry: CallJudged | AnswerJudged | ResourceDrifted | ToolChanged) -> None:
+        if isinstance(entry, CallJudged):
+            call = self.calls[entry.call_id]
+            call.verdict, call.risk = entry.verdict, entry.risk
+            call.schema_digest, call.facts = entry.schema_digest, entry.facts
+            return
         if isinstance(entry, ToolChanged):
             call = self.calls[entry.call_id]
             tool = same_tool(call.call.tool)

@@ -92,7 +92,7 @@ async def test_groups_of_a_token_are_remembered_where_they_changed(
     assert (await directory.standing("default", "alice")).names == {"alice", "group:ops"}
     directory.people.keep_claims, keep = _unexpected, directory.people.keep_claims  # type: ignore[method-assign, assignment]
     await own(corp, idp.token(groups=["ops"], iat=now() + 5))
-    directory.people.keep_claims = keep  # type: ignore[method-assign, assignment]
+    directory.people.keep_claims = keep  # type: ignore[method-assign]
     await own(corp, idp.token(groups=["dev"], iat=now() + 10))
     assert "group:dev" in (await directory.standing("default", "alice")).names
     assert await directory.members("default", ["group:other"]) is None

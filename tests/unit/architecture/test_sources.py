@@ -22,7 +22,7 @@ LONG_FILES = {
         400,
         "holding a run is one object that owns its lease: claim, work, park and hand back share it",
     ),
-    "services/placet_runner/ports.py": (340, "a signature for each conditional write of a run"),
+    "services/placet_runner/ports.py": (360, "a signature for each conditional write of a run"),
     "services/placet_runner/store/runs.py": (
         400,
         "every conditional write of a run, one named function a row of the protocol, beside another",

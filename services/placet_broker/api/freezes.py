@@ -1,0 +1,75 @@
+"""/v1/freezes: calls that an operator keeps from starting."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel
+
+from placet.domain.freeze import Freeze
+from placet.errors import NotAllowed
+from placet.process.access import authenticate, caller
+from placet.process.auth import Caller, Scope
+from placet.process.freezes import StoredFreezes
+from placet_broker.api.bodies import FreezeBody, documented, read
+from placet_broker.api.cursors import cursor_of, place_of
+
+READERS = (Scope.FREEZE, Scope.RUNS_READ, Scope.INPUTS_READ)
+
+
+async def _reader(request: Request) -> Caller:
+    """Whoever may see runs or inputs may know why they wait."""
+    who = await authenticate(request)
+    if not any(map(who.may, READERS)):
+        raise NotAllowed(f"this credential lacks the scope {Scope.RUNS_READ}")
+    return who
+
+
+Operator = Annotated[Caller, Depends(caller(Scope.FREEZE))]
+Reader = Annotated[Caller, Depends(_reader)]
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+class FreezePage(BaseModel):
+    """Freezes, newest first."""
+
+    items: list[Freeze]
+    next_cursor: str | None = None
+
+
+def router(freezes: StoredFreezes) -> APIRouter:
+    """The routes."""
+    routes = APIRouter(prefix="/v1/freezes", tags=["freezes"])
+
+    @routes.post(
+        "",
+        status_code=201,
+        openapi_extra=documented(FreezeBody),
+        summary="Keep calls from starting",
+    )
+    async def freeze(who: Operator, request: Request) -> Freeze:
+        """What runs already runs on. A covered call that is approved waits, and its yes is kept."""
+        body = await read(FreezeBody, request)
+        return await freezes.freeze(
+            who.namespace, agent=body.agent, tools=body.tools, reason=body.reason, by=who.id
+        )
+
+    @routes.get("", summary="What is, or was, kept from starting")
+    async def list_freezes(
+        who: Reader, active: bool | None = None, limit: Limit = 50, cursor: str | None = None
+    ) -> FreezePage:
+        found = await freezes.page(
+            who.namespace, active=active, after=place_of(cursor), limit=limit
+        )
+        more = cursor_of(found[-1].at, found[-1].id) if len(found) == limit else None
+        return FreezePage(items=found, next_cursor=more)
+
+    @routes.get("/{id}", summary="One freeze")
+    async def get_freeze(who: Reader, id: str) -> Freeze:
+        return await freezes.get(who.namespace, id)
+
+    @routes.post("/{id}/lift", summary="Let calls start again")
+    async def lift(who: Operator, id: str) -> Freeze:
+        """One that is lifted stays as it was lifted. All else is checked again before a call starts."""
+        return await freezes.lift(who.namespace, id, who.id)
+
+    return routes
