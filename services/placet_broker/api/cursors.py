@@ -1,35 +1,20 @@
-"""Opaque cursors: where a page ended."""
+"""Where a page of inputs ended, for REST and for the inbox page."""
 
-import base64
-import binascii
 from datetime import datetime
 
-import orjson
-
-from placet.errors import FieldError, Invalid
+from placet.process import cursors
 from placet_broker.rules.record import Record
 
 Place = tuple[datetime, str]
+_LIST = "inputs"
 
 
 def cursor_after(record: Record) -> str:
     """The cursor for what comes behind this record."""
-    place = orjson.dumps([record.opened_at, record.id])
-    return base64.urlsafe_b64encode(place).decode().rstrip("=")
+    return cursors.cursor_of(_LIST, record.opened_at, record.id)
 
 
 def place_of(cursor: str | None) -> Place | None:
     """Where a cursor points. Raises Invalid."""
-    if cursor is None:
-        return None
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        at, id = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        place = datetime.fromisoformat(at), str(id)
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise Invalid(
-            "the cursor is none of ours", [FieldError("/cursor", "unreadable")]
-        ) from error
-    if place[0].tzinfo is None:
-        raise Invalid("the cursor is none of ours", [FieldError("/cursor", "unreadable")])
-    return place
+    found: Place | None = cursors.place_of(_LIST, cursor, datetime, str)
+    return found

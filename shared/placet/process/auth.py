@@ -19,6 +19,7 @@ from placet.process.caller import (
     Caller,
     Scope,
 )
+from placet.process.idempotency import Once
 from placet.store.port import Database, Document, Index
 
 __all__ = [
@@ -72,13 +73,39 @@ class Auth:
             Invalid: neither or both of person and service, or a scope that does not exist.
             NotAllowed: a scope that `by` lacks, or the name of one of Placet's own services.
         """
-        holder = _holder(person, service)
-        id = secrets.token_hex(8)
-        key = f"plc_{id}_{secrets.token_urlsafe(32)}"
-        record = {"_id": id, "kind": "key", "hash": _hash(key), **holder}
-        document = self._document(record, namespace, name, granted(scopes, by))
+        key, document = self._key(secrets.token_hex(8), person, service)
+        document = self._document(document, namespace, name, granted(scopes, by))
         await self._keys.insert(document)
         return key, shown(document)
+
+    async def create_key_once(
+        self,
+        once: Once,
+        *,
+        namespace: str,
+        name: str,
+        scopes: Iterable[str],
+        person: str | None = None,
+        service: str | None = None,
+        by: Caller | None = None,
+    ) -> tuple[str | None, Document]:
+        """As `create_key`; what `once` says was made before is not made again, and its key not shown.
+
+        Raises as `create_key` does, and Conflict if another key was made then.
+        """
+        id = once.id[:16]
+        key, document = self._key(id, person, service)
+        document = self._document(document, namespace, name, granted(scopes, by))
+        if await self._keys.insert(document | {"once": once.digest}):
+            return key, shown(document)
+        found = await self._keys.get(id)
+        once.check(found.get("once") if found and found["namespace"] == namespace else None)
+        return None, shown(found or document)
+
+    @staticmethod
+    def _key(id: str, person: str | None, service: str | None) -> tuple[str, Document]:
+        key = f"plc_{id}_{secrets.token_urlsafe(32)}"
+        return key, {"_id": id, "kind": "key", "hash": _hash(key), **_holder(person, service)}
 
     async def map_amqp_user(
         self,
@@ -106,11 +133,16 @@ class Auth:
             raise Conflict(f"{user} belongs to another namespace")
         return shown(document)
 
-    async def list_keys(self, namespace: str, *, limit: int = 100) -> list[Document]:
-        """The keys of a namespace, newest first, without hashes."""
-        found = await self._keys.find(
-            {"namespace": namespace}, sort=[("created_at", -1), ("_id", -1)], limit=limit
-        )
+    async def list_keys(
+        self, namespace: str, *, limit: int = 100, after: tuple[datetime, str] | None = None
+    ) -> list[Document]:
+        """The keys of a namespace, newest first, without hashes; `after` is the last of a page."""
+        where: dict[str, Any] = {"namespace": namespace}
+        if after is not None:
+            at, id = after
+            same = {"created_at": at, "_id": {"$lt": id}}
+            where["$or"] = [{"created_at": {"$lt": at}}, same]
+        found = await self._keys.find(where, sort=[("created_at", -1), ("_id", -1)], limit=limit)
         return [shown(key) for key in found]
 
     async def revoke_key(self, namespace: str, id: str) -> Document:
@@ -205,7 +237,9 @@ def person_of(caller: Caller) -> Person:
 def shown(key: Document) -> Document:
     """A key's record without its hash."""
     return {
-        ("id" if name == "_id" else name): value for name, value in key.items() if name != "hash"
+        ("id" if name == "_id" else name): value
+        for name, value in key.items()
+        if name not in ("hash", "once")
     }
 
 

@@ -18,7 +18,9 @@ _REFUSALS = {
         "Conflict",
         "It has settled, ended or changed meanwhile; for an input, `input` says how.",
     ),
-    413: ("TooLarge", "The body has more than 1 MiB."),
+    412: ("Changed", "It is not the version that If-Match or If-None-Match names."),
+    413: ("TooLarge", "The body has more than 1 MiB, or more than what it describes may have."),
+    428: ("Unconditional", "A change says of which version it is, with If-Match or If-None-Match."),
     503: ("Unavailable", "A server is away; nothing was accepted. Try again after Retry-After."),
 }
 _ABOUT = "Durable human approval for AI agents. Every error is a problem document (RFC 9457)."
@@ -115,12 +117,15 @@ def _one_type(reply: dict[str, Any]) -> dict[str, Any]:
 
 def _refused_with(operation: dict[str, Any], method: str) -> list[int]:
     places = {parameter["in"] for parameter in operation.get("parameters", ())}
+    conditional = "If-Match" in {each["name"] for each in operation.get("parameters", ())}
     body = "requestBody" in operation
     also = {
         400: bool(places) or body,
         404: "path" in places or body,
         409: method != "get",
+        412: conditional,
         413: body,
+        428: conditional,
     }
     return [status for status in _REFUSALS if also.get(status, True)]
 

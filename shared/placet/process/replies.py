@@ -40,6 +40,7 @@ class CredentialPage(BaseModel):
     """The credentials of a namespace."""
 
     items: list[Credential]
+    next_cursor: str | None
 
 
 class CredentialRevoked(BaseModel):
@@ -83,13 +84,15 @@ class WebhookMade(BaseModel):
     """A webhook whose secret is new, and shown this once."""
 
     webhook: Webhook
-    secret: str
+    secret: str | None
+    """None where this very request had made it before."""
 
 
 class WebhookPage(BaseModel):
     """The webhooks of a namespace."""
 
     items: list[Webhook]
+    next_cursor: str | None
 
 
 class WebhookDelivery(BaseModel):
@@ -109,9 +112,10 @@ class WebhookDelivery(BaseModel):
 
 
 class DeliveryPage(BaseModel):
-    """The newest deliveries of a webhook."""
+    """Deliveries of a webhook, newest first."""
 
     items: list[WebhookDelivery]
+    next_cursor: str | None
 
 
 class DeliveryAgain(BaseModel):
@@ -216,9 +220,7 @@ _MODELS: dict[str, tuple[str, type[BaseModel]]] = {
     "broker.audit": ("200", Audit),
     "broker.own": ("200", OwnCredential),
     "broker.list_keys": ("200", CredentialPage),
-    "broker.create": ("201", CredentialMade),
     "broker.revoke": ("200", CredentialRevoked),
-    "notifier.create": ("201", WebhookMade),
     "notifier.list_all": ("200", WebhookPage),
     "notifier.get": ("200", WebhookShown),
     "notifier.rotate": ("200", WebhookMade),
@@ -234,6 +236,10 @@ REPLIES: dict[str, Reply] = {
     "broker.answer_several": Reply(("200", "202"), _batch()),
     "broker.answer_several_of_agent": Reply(("200", "202"), _batch()),
     "broker.ask": Reply(("200", "202")),
+    "broker.create": Reply(("200", "201"), {"$ref": REF.format(model="CredentialMade")}),
+    "notifier.create": Reply(("200", "201"), {"$ref": REF.format(model="WebhookMade")}),
+    "runner.definition": Reply(("200", "304")),
+    "runner.put_definition": Reply(("200", "201")),
     **{
         operation: Reply((status,), {"$ref": REF.format(model=model.__name__)})
         for operation, (status, model) in _MODELS.items()
@@ -255,7 +261,8 @@ BODIES: dict[str, dict[str, Any]] = {
 
 def schemas() -> dict[str, Any]:
     """The schemas of these replies, and of a request as it is sent, where much may be left out."""
-    models = {model for _, model in _MODELS.values()}
+    made_once: list[type[BaseModel]] = [CredentialMade, WebhookMade]
+    models = {*made_once, *(model for _, model in _MODELS.values())}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, made = models_json_schema(
         [
