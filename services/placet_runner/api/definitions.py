@@ -77,7 +77,7 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
     api = APIRouter(prefix="/v1", tags=["definitions"])
     shelf = manage.shelf
 
-    @api.get("/definitions")
+    @api.get("/definitions", summary="What runs can be of")
     async def definitions(who: Reader, limit: Limit = 100, cursor: Cursor = None) -> DefinitionPage:
         """What runs can be of, by name, and which files could not be loaded and why."""
         named = [(name, name) for name in await shelf.names(who.namespace)]
@@ -87,7 +87,7 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
         items = [DefinitionItem(**each.model_dump(exclude={"definition"})) for each in made if each]
         return DefinitionPage(items=items, next_cursor=more, problems=problems())
 
-    @api.get("/definitions/{name}", response_model=DefinitionShown)
+    @api.get("/definitions/{name}", response_model=DefinitionShown, summary="One definition")
     async def definition(name: str, who: Reader, if_none_match: IfNoneMatch = None) -> Response:
         """One definition, with the ETag that a change of it must name."""
         stored = None if name in shelf.files else await manage.get(who.namespace, name)
@@ -96,7 +96,12 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
             raise NotFound(f"there is no definition {name[:100]!r}")
         return _reply(shown, stored, if_none_match)
 
-    @api.put("/definitions/{name}", response_model=DefinitionShown, openapi_extra=_BODY)
+    @api.put(
+        "/definitions/{name}",
+        response_model=DefinitionShown,
+        openapi_extra=_BODY,
+        summary="Make or replace a definition",
+    )
     async def put_definition(
         name: str,
         body: Annotated[dict[str, Any], Body()],
@@ -120,7 +125,7 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
         made = await manage.replace(seen, body, who.id)
         return _reply(await _of(manage, made), made)
 
-    @api.delete("/definitions/{name}", status_code=204)
+    @api.delete("/definitions/{name}", status_code=204, summary="Delete a definition")
     async def delete_definition(name: str, who: Author, if_match: IfMatch = None) -> Response:
         """Delete the version that `If-Match` names; runs that wait go on once there is another."""
         manage.refuse_file(name)
@@ -130,7 +135,7 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
         await manage.delete(seen)
         return Response(status_code=204)
 
-    @api.get("/agents")
+    @api.get("/agents", summary="The names that runs can be posted to")
     async def agents(who: Reader, limit: Limit = 100, cursor: Cursor = None) -> AgentPage:
         """The definitions that runs can be started of, by name."""
         named = [(name, AgentName(name=name)) for name in await shelf.names(who.namespace)]

@@ -28,7 +28,7 @@ def grants_router(grants: Grants, trusted: Trusted) -> APIRouter:
     """What was allowed beyond one call."""
     api = APIRouter(prefix="/v1", tags=["grants"])
 
-    @api.get("/runs/{run_id}/grants")
+    @api.get("/runs/{run_id}/grants", summary="The grants of a run")
     async def list_grants(
         run_id: str, who: Reader, limit: Limit = 100, cursor: Cursor = None
     ) -> GrantList:
@@ -38,12 +38,12 @@ def grants_router(grants: Grants, trusted: Trusted) -> APIRouter:
         items, more = page_after(f"grants:{run_id}", numbered, cursor, limit)
         return GrantList(items=items, next_cursor=more)
 
-    @api.delete("/runs/{run_id}/grants/{grant_id}")
+    @api.delete("/runs/{run_id}/grants/{grant_id}", summary="Take a grant back")
     async def revoke(run_id: str, grant_id: str, who: Writer) -> GivenGrant:
         """Take a grant back: what it covers and has not started asks again."""
         return await grants.revoke(who.namespace, run_id, grant_id, who.id)
 
-    @api.get("/agents/{agent}/trust")
+    @api.get("/agents/{agent}/trust", summary="The tools that a person trusts")
     async def list_trust(
         agent: str,
         who: Reader,
@@ -57,7 +57,7 @@ def grants_router(grants: Grants, trusted: Trusted) -> APIRouter:
         items, more = page_after("trust", [(tool, tool) for tool in tools], cursor, limit)
         return TrustList(items=items, next_cursor=more)
 
-    @api.delete("/agents/{agent}/trust/{tool}")
+    @api.delete("/agents/{agent}/trust/{tool}", summary="Trust a tool no more")
     async def end_trust(agent: str, tool: str, who: Writer, user: Name | None = None) -> TrustList:
         """Trust a tool no more; what is trusted still."""
         person = somebody(on_behalf(who, user))

@@ -59,7 +59,7 @@ def router(talk: Talk, watch: Watch, *, lets_go: bool) -> APIRouter:
     """The routes; `lets_go` is the operator's word on runs that let go on what would ask."""
     api = APIRouter(prefix="/v1", tags=["runs"])
 
-    @api.post("/agents/{agent}/runs", status_code=202)
+    @api.post("/agents/{agent}/runs", status_code=202, summary="Start a run")
     async def start(agent: str, body: StartBody, who: Writer, key: Key = None) -> Run:
         """Start a run of a definition by its name, or of an agent by its id."""
         user = on_behalf(who, body.user)
@@ -77,7 +77,7 @@ def router(talk: Talk, watch: Watch, *, lets_go: bool) -> APIRouter:
         )
         return run_view(image.document)
 
-    @api.get("/runs")
+    @api.get("/runs", summary="Runs, newest first")
     async def runs(
         who: Reader,
         status: RunStatus | None = None,
@@ -94,7 +94,7 @@ def router(talk: Talk, watch: Watch, *, lets_go: bool) -> APIRouter:
         more = cursor_of("runs", last) if last else None
         return RunPage(items=[run_view(image.document) for image in images], next_cursor=more)
 
-    @api.get("/runs/{run_id}")
+    @api.get("/runs/{run_id}", summary="One run")
     async def run(
         run_id: str,
         who: Reader,
@@ -113,12 +113,12 @@ def router(talk: Talk, watch: Watch, *, lets_go: bool) -> APIRouter:
         below = [each.document for each in await family(talk.runs, image)]
         return run_view(image.document, journal=entries, below=below)
 
-    @api.post("/runs/{run_id}/messages", status_code=202)
+    @api.post("/runs/{run_id}/messages", status_code=202, summary="Tell a run something")
     async def tell_run(run_id: str, body: MessageBody, who: Writer, key: Key = None) -> Run:
         """Tell a run something."""
         return await tell(run_id, body, who, key)
 
-    @api.post("/agents/{agent}/messages", status_code=202)
+    @api.post("/agents/{agent}/messages", status_code=202, summary="Tell an agent something")
     async def tell(agent: str, body: MessageBody, who: Writer, key: Key = None) -> Run:
         """Tell an agent something while it works."""
         sender = on_behalf(who, body.user)
@@ -127,12 +127,12 @@ def router(talk: Talk, watch: Watch, *, lets_go: bool) -> APIRouter:
         image = await talk.tell(who.namespace, agent, message, lets_go=lets_go_on(who, lets_go))
         return run_view(image.document)
 
-    @api.post("/runs/{run_id}/abort")
+    @api.post("/runs/{run_id}/abort", summary="End a run at once")
     async def abort_run(run_id: str, who: Writer) -> Run:
         """End a run at once; one that ended already is shown as it ended."""
         return run_view((await talk.abort(who.namespace, run_id, who.id)).document)
 
-    @api.post("/agents/{agent}/abort")
+    @api.post("/agents/{agent}/abort", summary="End an agent's current run at once")
     async def abort(agent: str, who: Writer) -> Run:
         """End an agent's current run at once."""
         return run_view((await talk.abort(who.namespace, agent, who.id)).document)

@@ -132,7 +132,9 @@ class ManageDefinitions:
         if once is not None:
             made = replace(made, request=f"{once.id} {once.digest}")
         if len(await self.shelf.stored.names(namespace, MOST)) >= MOST:
-            raise Conflict(f"a namespace has at most {MOST} definitions", code="too_many")
+            raise Conflict(
+                f"a namespace has at most {MOST} definitions", code="too_many_definitions"
+            )
         if await self.shelf.stored.add(made):
             return made, True
         found = await self.get(namespace, name)
