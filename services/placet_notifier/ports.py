@@ -1,7 +1,7 @@
 """What the notifier needs from the outside."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from placet.messages import Event
@@ -36,8 +36,11 @@ class EventLog(Protocol):
 class Endpoints(Protocol):
     """The webhook endpoints."""
 
-    async def add(self, endpoint: Endpoint) -> None:
-        """Store a new one. Raises Conflict: the namespace has its sixteen."""
+    async def add(self, endpoint: Endpoint) -> Endpoint:
+        """Store a new one; returns it, or the one of this id that there is.
+
+        Raises Conflict: the namespace has its sixteen.
+        """
         ...
 
     async def list(self, namespace: str) -> list[Endpoint]:
@@ -72,8 +75,15 @@ class Deliveries(Protocol):
         """One of this namespace."""
         ...
 
-    async def newest(self, endpoint_id: str, *, state: State | None, limit: int) -> list[Delivery]:
-        """Those of an endpoint, the newest first."""
+    async def newest(
+        self,
+        endpoint_id: str,
+        *,
+        state: State | None,
+        limit: int,
+        after: tuple[datetime, str] | None = None,
+    ) -> list[Delivery]:
+        """Those of an endpoint, the newest first, behind a moment and an id."""
         ...
 
     async def due(self, *, without: Sequence[str], limit: int) -> list[Due]:

@@ -2,11 +2,13 @@
 
 import asyncio
 import socket
+from collections.abc import Iterable
 from typing import Any
 
 from placet.agents.loading import Loaded, for_a_runner, load_agents
 from placet.agents.operator import read_operator
 from placet.agents.shells import refused_shells
+from placet.agents.tool import Tool
 from placet.bus.port import Bus, Consumption
 from placet.ids import new_id
 from placet.messages.users import RUNNER_USER
@@ -20,15 +22,17 @@ from placet.process.settings import config_file, load
 from placet.sealing import new_key
 from placet.store.clock import DatabaseClock
 from placet.store.port import Index
-from placet_runner.api import grants_router, router
+from placet_runner.api import definitions_router, grants_router, router
 from placet_runner.consumers import RESOLUTIONS_QUEUE, RUNS_QUEUE, RunnerConsumers
 from placet_runner.jobs import SweepJob
 from placet_runner.metrics import RunnerMetrics
 from placet_runner.rules.differences import described
 from placet_runner.settings import RunnerSettings
-from placet_runner.store import StoredAgents, StoredRuns, StoredSchemas
+from placet_runner.store import StoredAgents, StoredDefinitions, StoredRuns, StoredSchemas
+from placet_runner.store.definitions import INDEXES as BY_NAME
 from placet_runner.store.expressions import clearing
 from placet_runner.store.gauges import Gauges
+from placet_runner.usecases.definitions import ManageDefinitions, Shelf
 from placet_runner.usecases.grants import Grants, Trusted
 from placet_runner.usecases.grip import Hand, Keyring
 from placet_runner.usecases.replica import Replica
@@ -79,11 +83,13 @@ class Runner:
         freezes = StoredFreezes(platform.database("auth"), platform.clock)
         hand = self._hand(StoredAgents(database.collection("agents")), freezes)
         self._watch = Watch(self.runs, self._clock)
-        self.replica = Replica(hand, self.loaded.agents, settings.runner_slots, self._watch.moved)
+        stored = StoredDefinitions(database.collection("definitions", BY_NAME))
+        self.shelf = Shelf(self.loaded.agents, stored, self.loaded.operator, self._describe)
+        self.replica = Replica(hand, self.shelf, settings.runner_slots, self._watch.moved)
         self.talk = Talk(
             runs=self.runs,
             agents=hand.agents,
-            definitions=self.loaded.agents,
+            definitions=self.shelf,
             replica=self.replica,
             relay=self.relay,
             clock=self._clock,
@@ -119,8 +125,10 @@ class Runner:
                 router(
                     self.talk,
                     self._watch,
-                    lambda: self.loaded.problems,
                     lets_go=self.loaded.operator.tables.unattended.allow,
+                ),
+                definitions_router(
+                    ManageDefinitions(self.shelf, self._clock), lambda: self.loaded.problems
                 ),
                 grants_router(
                     Grants(self.runs, self.talk.read, self._clock), Trusted(self.talk.agents)
@@ -152,9 +160,13 @@ class Runner:
         own = given.get_secret_value() if given else await self._secrets.kept("seal", new_key)
         self._keys.keys = tuple(own.split())
         tools = (tool for agent in self.loaded.agents.values() for tool in agent.toolbox.values())
-        await self._schemas.keep(map(described, tools))
+        await self._describe(tools)
         await self._clock.measure()
         self._sweeping.start()
+
+    async def _describe(self, tools: Iterable[Tool]) -> None:
+        """Keep how these tools are described now."""
+        await self._schemas.keep(map(described, tools))
 
     async def stop(self) -> None:
         """Take nothing more, hand runs back, and send what is written."""

@@ -7,6 +7,8 @@ PlacetError
 │   ├── NotAllowed        the credential may not do this (403)
 │   ├── NotFound          no such thing here (404)
 │   ├── Conflict          it has settled, ended or changed meanwhile (409)
+│   ├── Changed           it is not the version that `If-Match` or `If-None-Match` names (412)
+│   ├── Unconditional     a change that must say which version it is of (428)
 │   └── TooLarge          a body, message or document over its limit (413)
 ├── Unavailable       a server is away; the same call may go through later (503)
 │   ├── QueueFull         the bus refuses more for now
@@ -87,6 +89,18 @@ class Conflict(Refused):
         super().__init__(detail)
         self.reason = code
         self.body = dict(body or {})
+
+
+class Changed(Refused):
+    """It is not the version that the caller has seen: read it again, and decide again."""
+
+    code = "precondition_failed"
+
+
+class Unconditional(Refused):
+    """The change must say of which version it is, so that nobody's later change is lost."""
+
+    code = "precondition_required"
 
 
 class TooLarge(Refused):

@@ -45,9 +45,12 @@ def placet() -> Iterator[Served]:
         yield found
 
 
+DEFINITION = {"model": "openai:gpt-5", "builtins": ["ask_user_text"]}
+
+
 @pytest.fixture(scope="module")
 def known(placet: Served) -> dict[str, list[str]]:
-    """Things that exist, by the path parameter that names them: so that not all is 404."""
+    """Things that exist, by what names them in a path: so that not all is 404."""
     with httpx2.Client(base_url=placet.url, headers=placet.headers, timeout=60) as client:
         runs = [
             client.post("/v1/agents/ops/runs", json={"input": f"Delete database {n}"}).json()
@@ -55,9 +58,24 @@ def known(placet: Served) -> dict[str, list[str]]:
         ]
         shown = [client.get(f"/v1/runs/{run['id']}", params={"wait": 20}).json() for run in runs]
         inputs = [waiting["id"] for run in shown for waiting in run["inputs"]]
+        new = {"If-None-Match": "*"}
+        for name in ("one", "two"):
+            put = client.put(f"/v1/definitions/{name}", json=DEFINITION, headers=new)
+            assert put.status_code == 201, put.text
+        key = {"name": "spare", "service": "spare", "scopes": []}
+        keys = [client.post("/v1/keys", json=key).json()["record"]["id"] for _ in range(2)]
+        hook = {"url": "https://example.com/"}
+        hooks = [client.post("/v1/webhooks", json=hook).json()["webhook"]["id"] for _ in range(3)]
     assert inputs, "the runs of the bundled agent ask for an approval"
     ids = [run["id"] for run in shown]
-    return {"run_id": ids, "agent": ["ops", *(r["agent_id"] for r in shown)], "id": inputs}
+    return {
+        "run_id": ids,
+        "agent": ["ops", *(r["agent_id"] for r in shown)],
+        "id": inputs,
+        "name": ["one", "two", "ops", "three"],
+        "keys": keys,
+        "webhooks": hooks,
+    }
 
 
 def every_operation() -> Iterator[tuple[str, object]]:
@@ -94,13 +112,24 @@ def _one(alone: BaseSchema) -> object:
 def _aim(case: Any, known: dict[str, list[str]]) -> None:
     """Name something that exists in two of three cases, ask just now, never wait for a minute."""
     drawn = zlib.crc32(repr((case.path_parameters, case.body, case.query)).encode())
-    for name in case.path_parameters or {}:
-        if name in known and drawn % 3:
-            case.path_parameters[name] = known[name][drawn % len(known[name])]
+    _name_what_exists(case, known, drawn)
     if isinstance(case.body, dict) and "requested_at" in case.body and drawn % 2:
         case.body = {**case.body, "requested_at": NOW, "expires_at": None}
     if (case.query or {}).get("wait") is not None:
         case.query["wait"] = case.query["wait"] if drawn % 2 and _refused(case.query["wait"]) else 0
+    if case.method in ("PUT", "DELETE") and "/definitions/" in case.path and drawn % 4:
+        header = "If-Match" if drawn % 4 > 1 else "If-None-Match"
+        case.headers = {**(case.headers or {}), header: "*"}
+        if isinstance(case.body, dict) and drawn % 5:
+            case.body = {**case.body, "model": "openai:gpt-5", "delegates": ["ops"]}
+
+
+def _name_what_exists(case: Any, known: dict[str, list[str]], drawn: int) -> None:
+    resource = case.path.split("/")[2]
+    for name in case.path_parameters or {}:
+        names = known.get(resource if name == "id" else name) or known.get(name)
+        if names and drawn % 3:
+            case.path_parameters[name] = names[drawn % len(names)]
 
 
 def _refused(wait: Any) -> bool:

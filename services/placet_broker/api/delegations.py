@@ -1,5 +1,6 @@
 """/v1/delegations: who answers in whose place, until when, in the caller's namespace."""
 
+from datetime import datetime
 from typing import Annotated
 
 import orjson
@@ -9,10 +10,10 @@ from starlette.responses import Response
 from placet.process.access import caller
 from placet.process.auth import Caller
 from placet.process.auth.delegations import Delegations
+from placet.process.cursors import Cursor, Limit, place_of
 from placet.process.http import json_response
 from placet_broker.api.bodies import DelegationBody, documented, read
-from placet_broker.api.cursors import place_of
-from placet_broker.api.listing import Limit, aged_page
+from placet_broker.api.listing import aged_page
 from placet_broker.api.people import Reader
 
 Anybody = Annotated[Caller, Depends(caller())]
@@ -24,13 +25,17 @@ def router(delegations: Delegations) -> APIRouter:
 
     @routes.get("", summary="Delegations, newest first")
     async def list_delegations(
-        who: Reader, in_force: bool = False, limit: Limit = 50, cursor: str | None = None
+        who: Reader, in_force: bool = False, limit: Limit = 50, cursor: Cursor = None
     ) -> Response:
         """Those that have ended too, unless `in_force`."""
+        after = place_of("delegations", cursor, datetime, str)
         found = await delegations.page(
-            who.namespace, limit=limit, after=place_of(cursor), in_force=in_force
+            who.namespace,
+            limit=limit,
+            after=after,
+            in_force=in_force,
         )
-        return aged_page(found, limit)
+        return aged_page("delegations", found, limit)
 
     @routes.post(
         "", status_code=201, openapi_extra=documented(DelegationBody), summary="Delegate answering"

@@ -1,17 +1,18 @@
 """/v1/freezes: calls that an operator keeps from starting."""
 
+from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
 
 from placet.domain.freeze import Freeze
 from placet.errors import NotAllowed
 from placet.process.access import authenticate, caller
 from placet.process.auth import Caller, Scope
+from placet.process.cursors import Cursor, Limit, cursor_of, place_of
 from placet.process.freezes import StoredFreezes
 from placet_broker.api.bodies import FreezeBody, documented, read
-from placet_broker.api.cursors import cursor_of, place_of
 
 READERS = (Scope.FREEZE, Scope.RUNS_READ, Scope.INPUTS_READ)
 
@@ -26,14 +27,13 @@ async def _reader(request: Request) -> Caller:
 
 Operator = Annotated[Caller, Depends(caller(Scope.FREEZE))]
 Reader = Annotated[Caller, Depends(_reader)]
-Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 class FreezePage(BaseModel):
     """Freezes, newest first."""
 
     items: list[Freeze]
-    next_cursor: str | None = None
+    next_cursor: Cursor = None
 
 
 def router(freezes: StoredFreezes) -> APIRouter:
@@ -55,12 +55,16 @@ def router(freezes: StoredFreezes) -> APIRouter:
 
     @routes.get("", summary="What is, or was, kept from starting")
     async def list_freezes(
-        who: Reader, active: bool | None = None, limit: Limit = 50, cursor: str | None = None
+        who: Reader, active: bool | None = None, limit: Limit = 50, cursor: Cursor = None
     ) -> FreezePage:
+        after = place_of("freezes", cursor, datetime, str)
         found = await freezes.page(
-            who.namespace, active=active, after=place_of(cursor), limit=limit
+            who.namespace,
+            active=active,
+            after=after,
+            limit=limit,
         )
-        more = cursor_of(found[-1].at, found[-1].id) if len(found) == limit else None
+        more = cursor_of("freezes", found[-1].at, found[-1].id) if len(found) == limit else None
         return FreezePage(items=found, next_cursor=more)
 
     @routes.get("/{id}", summary="One freeze")

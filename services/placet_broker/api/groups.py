@@ -5,10 +5,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from placet.process.auth.groups import Groups
+from placet.process.cursors import Cursor, Limit
 from placet.process.http import json_response
 from placet_broker.api.bodies import GroupBody, documented, read
-from placet_broker.api.cursors import name_of
-from placet_broker.api.listing import Limit, named_page
+from placet_broker.api.listing import name_after, named_page
 from placet_broker.api.people import Operator, Reader
 
 _GROUP = "/{name:path}"
@@ -20,9 +20,9 @@ def router(groups: Groups) -> APIRouter:
     routes = APIRouter(prefix="/v1/groups", tags=["people"])
 
     @routes.get("", summary="Groups, by name")
-    async def list_groups(who: Reader, limit: Limit = 50, cursor: str | None = None) -> Response:
-        found = await groups.page(who.namespace, limit=limit, after=name_of(cursor))
-        return named_page(found, limit, "name")
+    async def list_groups(who: Reader, limit: Limit = 50, cursor: Cursor = None) -> Response:
+        found = await groups.page(who.namespace, limit=limit, after=name_after("groups", cursor))
+        return named_page("groups", found, limit, "name")
 
     @routes.put(_MEMBER, summary="Put a person in")
     async def add_member(who: Operator, name: str, person: str) -> Response:

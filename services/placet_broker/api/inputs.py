@@ -3,15 +3,17 @@
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
 from placet.domain.audience import Priority
 from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input
+from placet.process import conditions
 from placet.process.access import authenticate, caller
 from placet.process.auth import Caller
 from placet.process.crash import crash_point
+from placet.process.cursors import Cursor, Limit
 from placet.process.http import json_response
 from placet_broker import ports
 from placet_broker.api.bodies import AnswerBody, ExtendBody, documented, read
@@ -21,7 +23,10 @@ from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
 
 Anybody = Annotated[Caller, Depends(caller())]
-Limit = Annotated[int, Query(ge=1, le=200)]
+Wait = Annotated[
+    float, Query(ge=0, le=60, description="Seconds to wait for, at most, until it settles.")
+]
+IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=500)]
 _ANSWERS = documented(AnswerBody)
 
 
@@ -58,7 +63,7 @@ def router(use_cases: UseCases) -> APIRouter:
         who: Anybody,
         narrowed: Annotated[Narrowed, Depends(Narrowed)],
         limit: Limit = 50,
-        cursor: str | None = None,
+        cursor: Cursor = None,
     ) -> Response:
         """Without `inputs:read` it is what the caller may answer, as with `mine`."""
         return await _listed(who, narrowed, narrowed.words, limit, cursor)
@@ -69,7 +74,7 @@ def router(use_cases: UseCases) -> APIRouter:
         agent: str,
         narrowed: Annotated[Narrowed, Depends(Narrowed)],
         limit: Limit = 50,
-        cursor: str | None = None,
+        cursor: Cursor = None,
     ) -> Response:
         words = (*narrowed.words, f"agent:{agent}")
         return await _listed(who, narrowed, words, limit, cursor)
@@ -83,12 +88,21 @@ def router(use_cases: UseCases) -> APIRouter:
         return _page(await use_cases.read_inputs.find(who, query, mine=narrowed.mine), limit)
 
     @routes.get("/inputs/{id}", response_model=Input, summary="One input")
-    async def get_input(who: Anybody, id: str, request: Request) -> Response:
+    async def get_input(
+        who: Anybody, id: str, wait: Wait = 0, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        """With `wait`, once it has settled or that many seconds have passed.
+
+        With `If-None-Match`, 304 while it is that version; one that is another already is not waited for.
+        """
         record = await use_cases.read_inputs.get(who, id)
-        etag = f'"{record.rev}"'
-        if request.headers.get("if-none-match") == etag:
-            return Response(status_code=304, headers={"ETag": etag})
-        return json_response(record.as_json(), headers={"ETag": etag})
+        tag = conditions.etag(record.rev)
+        if wait and (if_none_match is None or conditions.is_known(if_none_match, tag)):
+            record = await use_cases.waiters.wait(record, wait)
+            tag = conditions.etag(record.rev)
+        if conditions.is_known(if_none_match, tag):
+            return Response(status_code=304, headers={"ETag": tag})
+        return json_response(record.as_json(), headers={"ETag": tag})
 
     @routes.post(
         "/inputs/{id}", response_model=Input, openapi_extra=_ANSWERS, summary="Answer an input"

@@ -1,5 +1,6 @@
 """/v1/keys: credentials of the caller's namespace."""
 
+from datetime import datetime
 from typing import Annotated
 
 import orjson
@@ -9,10 +10,12 @@ from starlette.responses import Response
 from placet.errors import FieldError, Invalid
 from placet.process.access import caller
 from placet.process.auth import Auth, Caller, Scope
+from placet.process.cursors import Cursor, Limit, place_of
 from placet.process.http import json_response
+from placet.process.idempotency import Key, once
+from placet.store.port import Document
 from placet_broker.api.bodies import KeyBody, documented, read
-from placet_broker.api.cursors import place_of
-from placet_broker.api.listing import Limit, aged_page
+from placet_broker.api.listing import aged_page
 
 Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
 
@@ -24,26 +27,24 @@ def router(auth: Auth) -> APIRouter:
     routes = APIRouter(prefix="/v1/keys", tags=["keys"])
 
     @routes.post("", status_code=201, openapi_extra=documented(KeyBody), summary="Make a key")
-    async def create(who: Operator, request: Request) -> Response:
-        """The key itself is in this reply and nowhere else. Nobody grants a scope that they lack."""
+    async def create(who: Operator, request: Request, key: Key = None) -> Response:
+        """The key itself is in this reply and nowhere else. Nobody grants a scope that they lack.
+
+        The same request again under its `Idempotency-Key` is 200, with the record and without the key.
+        """
         body = await read(KeyBody, request)
         if body.kind == "amqp":
             return json_response(orjson.dumps({"record": await _map(auth, who, body)}), 201)
-        key, record = await auth.create_key(
-            namespace=who.namespace,
-            name=body.name,
-            scopes=body.scopes,
-            person=body.person,
-            service=body.service,
-            expires_at=body.expires_at,
-            by=who,
+        secret, record = await _make(auth, who, body, key)
+        return json_response(
+            orjson.dumps({"key": secret, "record": record}), 200 if secret is None else 201
         )
-        return json_response(orjson.dumps({"key": key, "record": record}), 201)
 
-    @routes.get("", summary="The keys of the namespace, without the secrets")
-    async def list_keys(who: Operator, limit: Limit = 100, cursor: str | None = None) -> Response:
-        found = await auth.list_keys(who.namespace, limit=limit, after=place_of(cursor))
-        return aged_page(found, limit)
+    @routes.get("", summary="The keys of the namespace, newest first, without the secrets")
+    async def list_keys(who: Operator, limit: Limit = 100, cursor: Cursor = None) -> Response:
+        place = place_of("keys", cursor, datetime, str)
+        found = await auth.list_keys(who.namespace, limit=limit, after=place)
+        return aged_page("keys", found, limit)
 
     @routes.get("/self", summary="What the caller's credential is")
     async def own(who: Anybody) -> Response:
@@ -56,6 +57,17 @@ def router(auth: Auth) -> APIRouter:
         return json_response(orjson.dumps({"record": await auth.revoke_key(who.namespace, id)}))
 
     return routes
+
+
+async def _make(
+    auth: Auth, who: Caller, body: KeyBody, key: str | None
+) -> tuple[str | None, Document]:
+    """A new key and its record; no key where this very request made it before."""
+    fields = body.model_dump(include={"name", "scopes", "person", "service", "expires_at"})
+    one = once(who, "keys", key, body.model_dump(mode="json"))
+    if one is not None:
+        return await auth.create_key_once(one, namespace=who.namespace, by=who, **fields)
+    return await auth.create_key(namespace=who.namespace, by=who, **fields)
 
 
 async def _map(auth: Auth, who: Caller, body: KeyBody) -> dict[str, object]:

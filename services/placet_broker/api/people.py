@@ -9,10 +9,10 @@ from starlette.responses import Response
 from placet.process.access import caller
 from placet.process.auth import Caller, Scope
 from placet.process.auth.people import People
+from placet.process.cursors import Cursor, Limit
 from placet.process.http import json_response
 from placet_broker.api.bodies import PersonBody, documented, read
-from placet_broker.api.cursors import name_of
-from placet_broker.api.listing import Limit, named_page
+from placet_broker.api.listing import name_after, named_page
 
 Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
 Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
@@ -25,9 +25,9 @@ def router(people: People) -> APIRouter:
     routes = APIRouter(prefix="/v1/people", tags=["people"])
 
     @routes.get("", summary="People, by id")
-    async def list_people(who: Reader, limit: Limit = 50, cursor: str | None = None) -> Response:
-        found = await people.page(who.namespace, limit=limit, after=name_of(cursor))
-        return named_page(found, limit, "id")
+    async def list_people(who: Reader, limit: Limit = 50, cursor: Cursor = None) -> Response:
+        found = await people.page(who.namespace, limit=limit, after=name_after("people", cursor))
+        return named_page("people", found, limit, "id")
 
     @routes.put(_IDENTITY, summary="Say that an identity on a channel is this person")
     async def link_identity(who: Operator, id: str, identity: str) -> Response:

@@ -1,15 +1,18 @@
 """/v1/webhooks: endpoints of the caller's namespace, and what became of their deliveries."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Body, Depends, Query
+from fastapi import APIRouter, Body, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from placet.process.access import caller
 from placet.process.auth import Caller, Scope
+from placet.process.cursors import Cursor, Limit, cursor_of, page_after, place_of
 from placet.process.http import json_response
+from placet.process.idempotency import Key, once
 from placet_notifier.rules.delivery import State
 from placet_notifier.rules.endpoint import Endpoint
 from placet_notifier.rules.filters import types_of
@@ -32,7 +35,6 @@ class WebhookBody(BaseModel):
 
 
 Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
-Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 def router(manage: ManageWebhooks) -> APIRouter:
@@ -47,14 +49,25 @@ def router(manage: ManageWebhooks) -> APIRouter:
         return _json({"webhook": shown(endpoint), "secret": secret}, status)
 
     @routes.post("", status_code=201, summary="Make a webhook; its secret is shown this once")
-    async def create(who: Operator, body: Annotated[WebhookBody, Body()]) -> Response:
+    async def create(
+        who: Operator, body: Annotated[WebhookBody, Body()], key: Key = None
+    ) -> Response:
+        """The same request again under its `Idempotency-Key` is 200, with the webhook and no secret."""
         types = sorted(types_of(body.types))
-        made = await manage.create(who.namespace, who.id, body.url, types, body.description)
-        return with_secret(made, 201)
+        one = once(who, "webhooks", key, body.model_dump(mode="json"))
+        made, fresh = await manage.create(
+            who.namespace, who.id, body.url, types, body.description, one
+        )
+        return with_secret(made, 201) if fresh else _json({"webhook": shown(made), "secret": None})
 
     @routes.get("", summary="The webhooks of the namespace, without the secrets")
-    async def list_all(who: Operator) -> Response:
-        return _json({"items": [shown(each) for each in await manage.list(who.namespace)]})
+    async def list_all(who: Operator, limit: Limit = 100, cursor: Cursor = None) -> Response:
+        found = [
+            (f"{each.created_at.isoformat()} {each.id}", shown(each))
+            for each in await manage.list(who.namespace)
+        ]
+        items, more = page_after("webhooks", sorted(found, key=lambda e: e[0]), cursor, limit)
+        return _json({"items": items, "next_cursor": more})
 
     @routes.get("/{id}", summary="One webhook")
     async def get(who: Operator, id: str) -> Response:
@@ -71,12 +84,19 @@ def router(manage: ManageWebhooks) -> APIRouter:
     async def rotate(who: Operator, id: str) -> Response:
         return with_secret(await manage.rotate(who.namespace, id), 200)
 
-    @routes.get("/{id}/deliveries", summary="Its newest deliveries")
+    @routes.get("/{id}/deliveries", summary="Its deliveries, newest first")
     async def deliveries(
-        who: Operator, id: str, state: State | None = None, limit: Limit = 50
+        who: Operator,
+        id: str,
+        state: State | None = None,
+        limit: Limit = 50,
+        cursor: Cursor = None,
     ) -> Response:
-        found = await manage.deliveries(who.namespace, id, state, limit)
-        return _json({"items": [each.view() for each in found]})
+        place = place_of("deliveries", cursor, datetime, str)
+        found = await manage.deliveries(who.namespace, id, state, limit, place)
+        last = found[-1] if len(found) == limit else None
+        more = cursor_of("deliveries", last.created_at, last.id) if last else None
+        return _json({"items": [each.view() for each in found], "next_cursor": more})
 
     @routes.post(
         "/{id}/deliveries/{delivery}/redeliver",

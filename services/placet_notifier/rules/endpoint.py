@@ -37,6 +37,8 @@ class Endpoint:
     disabled_at: datetime | None = None
     disabled_reason: str | None = None
     rev: int = 0
+    once: str | None = None
+    """Of what it was made, where its maker may send that again."""
 
     @property
     def enabled(self) -> bool:

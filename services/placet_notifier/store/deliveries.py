@@ -48,12 +48,24 @@ class StoredDeliveries:
         found = await self.collection.get(id)
         return _delivery(found) if found and found["namespace"] == namespace else None
 
-    async def newest(self, endpoint_id: str, *, state: State | None, limit: int) -> list[Delivery]:
-        """Those of an endpoint, the newest first."""
+    async def newest(
+        self,
+        endpoint_id: str,
+        *,
+        state: State | None,
+        limit: int,
+        after: tuple[datetime, str] | None = None,
+    ) -> list[Delivery]:
+        """Those of an endpoint, the newest first, behind a moment and an id."""
         where: dict[str, Any] = {"endpoint_id": endpoint_id}
         if state is not None:
             where["state"] = state.value
-        found = await self.collection.find(where, sort=[("created_at", -1)], limit=limit)
+        if after is not None:
+            at, id = after
+            same = {"created_at": at, "_id": {"$lt": id}}
+            where["$or"] = [{"created_at": {"$lt": at}}, same]
+        newest = [("created_at", -1), ("_id", -1)]
+        found = await self.collection.find(where, sort=newest, limit=limit)
         return [_delivery(each) for each in found]
 
     async def due(self, *, without: Sequence[str], limit: int) -> list[Due]:

@@ -18,15 +18,22 @@ class StoredEndpoints:
         slots = Index((("namespace", 1), ("slot", 1)), unique=True)
         self._endpoints = database.collection("endpoints", [slots])
 
-    async def add(self, endpoint: Endpoint) -> None:
-        """Store a new one. Raises Conflict: the namespace has its sixteen."""
+    async def add(self, endpoint: Endpoint) -> Endpoint:
+        """Store a new one; returns it, or the one of this id that there is.
+
+        Raises Conflict: the namespace has its sixteen.
+        """
+        if endpoint.once and (made := await self.get(endpoint.namespace, endpoint.id)):
+            return made
         found = await self._endpoints.find(
             {"namespace": endpoint.namespace}, limit=MOST, fields=["slot"]
         )
         for slot in free_slots([each["slot"] for each in found]):
-            # False: another took the slot at this moment.
+            # False: another took the slot at this moment, or made this very one.
             if await self._endpoints.insert(_document(endpoint, slot)):
-                return
+                return endpoint
+            if endpoint.once and (made := await self.get(endpoint.namespace, endpoint.id)):
+                return made
         raise Conflict(
             f"a namespace has at most {MOST} webhooks; delete one first", code="too_many_webhooks"
         )
@@ -75,6 +82,7 @@ def _document(endpoint: Endpoint, slot: int) -> Document:
         "disabled_at": endpoint.disabled_at,
         "disabled_reason": endpoint.disabled_reason,
         "rev": endpoint.rev,
+        "once": endpoint.once,
     }
 
 

@@ -2,10 +2,12 @@
 
 import secrets
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from placet.clock import Clock
 from placet.errors import Conflict, NotFound
 from placet.ids import new_id
+from placet.process.idempotency import Once
 from placet_notifier.ports import Deliveries, Endpoints, Poster
 from placet_notifier.rules.delivery import Delivery, State
 from placet_notifier.rules.endpoint import Endpoint, Secret
@@ -31,12 +33,21 @@ class ManageWebhooks:
         self._on_owed = on_owed
 
     async def create(
-        self, namespace: str, by: str, url: str, types: Sequence[str], description: str
-    ) -> Endpoint:
-        """A new endpoint; its only secret is to be shown this once. Raises Invalid, Conflict."""
+        self,
+        namespace: str,
+        by: str,
+        url: str,
+        types: Sequence[str],
+        description: str,
+        once: Once | None = None,
+    ) -> tuple[Endpoint, bool]:
+        """A new endpoint, whose only secret is to be shown this once, and True.
+
+        Or the one that `once` says was made before, and False. Raises Invalid, Conflict.
+        """
         self._poster.check(url)
         endpoint = Endpoint(
-            id=new_id("whk"),
+            id=once.named("whk") if once else new_id("whk"),
             namespace=namespace,
             url=url,
             types=tuple(sorted(types)),
@@ -44,9 +55,12 @@ class ManageWebhooks:
             created_at=self.clock.now(),
             created_by=by,
             secrets=(Secret(_fresh()),),
+            once=once.digest if once else None,
         )
-        await self._endpoints.add(endpoint)
-        return endpoint
+        kept = await self._endpoints.add(endpoint)
+        if once is not None and kept is not endpoint:
+            once.check(kept.once)
+        return kept, kept is endpoint
 
     async def list(self, namespace: str) -> list[Endpoint]:
         """All of a namespace, the oldest first."""
@@ -77,11 +91,16 @@ class ManageWebhooks:
         return changed
 
     async def deliveries(
-        self, namespace: str, id: str, state: State | None, limit: int
+        self,
+        namespace: str,
+        id: str,
+        state: State | None,
+        limit: int,
+        after: tuple[datetime, str] | None = None,
     ) -> Sequence[Delivery]:
-        """The newest deliveries of an endpoint. Raises NotFound."""
+        """The deliveries of an endpoint, newest first, behind `after`. Raises NotFound."""
         found = await self.get(namespace, id)
-        return await self._deliveries.newest(found.id, state=state, limit=limit)
+        return await self._deliveries.newest(found.id, state=state, limit=limit, after=after)
 
     async def redeliver(self, namespace: str, id: str, delivery_id: str) -> Delivery:
         """Send it once more, under the same id. Raises NotFound; Conflict while it is being sent."""

@@ -1,7 +1,7 @@
 """One replica: as many runs at once as it has slots, and what it does about each message."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from placet.agents.agent import Agent
 from placet.domain.resolution import Resolution
@@ -14,6 +14,7 @@ from placet.process import logs
 from placet.process.crash import crash_point
 from placet_runner.ports import Document, Image
 from placet_runner.rules.runs import held, is_for, lasting_trust, may_trust
+from placet_runner.usecases.definitions import Shelf
 from placet_runner.usecases.grip import Grip, Hand
 from placet_runner.usecases.hold import Holder
 
@@ -66,12 +67,12 @@ class Replica:
     """Claims runs, holds them, and takes answers in. Every method may be called twice for one message."""
 
     def __init__(
-        self, hand: Hand, agents: Mapping[str, Agent], slots: int, moved: Callable[[str], None]
+        self, hand: Hand, definitions: Shelf, slots: int, moved: Callable[[str], None]
     ) -> None:
         """Hold `slots` runs at most; `moved` is told of each that was let go."""
         self._moved = moved
         self._hand = hand
-        self._agents = agents
+        self._definitions = definitions
         self._slots = Slots(slots)
         self._holders: dict[str, tuple[Holder, asyncio.Task[None]]] = {}
         self._stopping = False
@@ -90,10 +91,10 @@ class Replica:
         try:
             before = self._hand.clock.monotonic()
             op = new_id("op")
-            image = await self._hand.runs.claim(run_id, self._hand.owner, op, list(self._agents))
-            if image is not None and image.lease_op == op:
+            claimed = await self._claim(run_id, op)
+            if claimed is not None:
                 crash_point("claim.done")
-                await self._hold(image, op, before)
+                await self._hold(*claimed, op, before)
                 return True
         except BaseException:
             await self._slots.give_back()
@@ -103,7 +104,7 @@ class Replica:
 
     async def create(self, document: Document) -> Image | None:
         """R1, with R2 in the same insert where a slot is free here. None: that id exists."""
-        agent = self._agents.get(document["agent"])
+        agent = await self._agent(document)
         if agent is None or self._stopping or not self._slots.take_one():
             if not await self._hand.runs.create(document):
                 return None
@@ -116,7 +117,7 @@ class Replica:
             claimed = held(document, self._hand.owner, op, until)
             if await self._hand.runs.create(claimed):
                 crash_point("claim.done")
-                await self._hold(Image(claimed), op, before)
+                await self._hold(Image(claimed), agent, op, before)
                 return Image(claimed)
         except BaseException:
             await self._slots.give_back()
@@ -160,9 +161,9 @@ class Replica:
             f"run {resolution.run_id} kept moving while {resolution.input_id} was recorded"
         )
 
-    def knows(self, agent: str) -> bool:
-        """Whether the agent of this name is loaded here."""
-        return agent in self._agents
+    async def knows(self, run: Document) -> bool:
+        """Whether the agent of a run can be had here."""
+        return await self._agent(run) is not None
 
     def cancel(self, run_id: str) -> None:
         """The run ended elsewhere: stop its work here, start no effect."""
@@ -189,7 +190,7 @@ class Replica:
 
     async def _resume(self, image: Image, resolution: Resolution) -> bool:
         """R9, if the run is parked, nothing else is open and a slot is free."""
-        agent = self._agents.get(image.document["agent"])
+        agent = await self._agent(image.document)
         parked = image.status is RunStatus.INPUT_REQUIRED and image.lease_op is None
         if not parked or len(image.open) > 1 or agent is None or self._stopping:
             return False
@@ -209,8 +210,26 @@ class Replica:
         await self._slots.give_back()
         return False
 
-    async def _hold(self, image: Image, op: str, before: float) -> None:
-        holder = await self._holder(self._agents[image.document["agent"]], image, op)
+    async def _agent(self, run: Document) -> Agent | None:
+        return await self._definitions.find(run["namespace"], run["agent"])
+
+    async def _claim(self, run_id: str, op: str) -> tuple[Image, Agent] | None:
+        """R2, with the agent. A run of a definition that no file has is looked at first."""
+        claim, owner, files = self._hand.runs.claim, self._hand.owner, self._definitions.files
+        image = await claim(run_id, owner, op, list(files))
+        if image is not None:
+            return (image, files[image.document["agent"]]) if image.lease_op == op else None
+        read = await self._hand.runs.get(run_id)
+        if read is None or not read.status.live or read.document["agent"] in files:
+            return None
+        agent = await self._agent(read.document)
+        if agent is None:
+            return None
+        image = await claim(run_id, owner, op, [agent.name])
+        return (image, agent) if image is not None and image.lease_op == op else None
+
+    async def _hold(self, image: Image, agent: Agent, op: str, before: float) -> None:
+        holder = await self._holder(agent, image, op)
         holder.grip.renewed = before
         self._spawn(holder)
 

@@ -84,7 +84,7 @@ class Sweep:
 
     async def _revive(self, image: Image) -> None:
         """Take the run up here, or wake whoever has room and knows its agent."""
-        if not self._replica.knows(image.document["agent"]):
+        if not await self._replica.knows(image.document):
             await self._runs.postpone(image.id, ELSEWHERE)
             return
         if await self._replica.take_up(image.id, wait=False):

@@ -46,7 +46,7 @@ class Talk(Turns):
         run_id = derived_id("run", namespace, caller, key) if key else new_id("run")
         message = Message(id=derived_id("msg", run_id, text), text=text, sender=initiator)
         heritage = Heritage(unattended=unattended)
-        if target in self.definitions:
+        if await self.definitions.find(namespace, target) is not None:
             birth = Birth(
                 agent=target,
                 agent_id=run_id.replace("run_", "agt_", 1),
@@ -80,6 +80,7 @@ class Talk(Turns):
                 if image.status.live:
                     raise full(image)
                 raise Conflict("no agent accepted the message", code="not_live")
+            await self._same_words(image, message)
             return image
         if image.wake:
             await self.nudge(image.id)
@@ -132,6 +133,17 @@ class Talk(Turns):
                 "this idempotency key was used for another run", code="idempotency_conflict"
             )
         return image
+
+    async def _same_words(self, image: Image, message: Message) -> None:
+        """Raise Conflict if the run was told something else under this id before."""
+        before = next((m["text"] for m in image.inbox if m["id"] == message.id), None)
+        if before is None:
+            read = (e for e in await self.runs.history(image) if e["type"] == "message.received")
+            before = next((e["text"] for e in read if e["id"] == message.id), message.text)
+        if before != message.text:
+            raise Conflict(
+                "this id was used for another message; take another", code="idempotency_conflict"
+            )
 
     async def _target(self, namespace: str, target: str) -> Image:
         if target.startswith("run_"):

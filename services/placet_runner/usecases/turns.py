@@ -1,9 +1,8 @@
 """An agent's runs, one after another: which is its current one, and how the next one begins."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placet.agents.agent import Agent
 from placet.clock import Clock
 from placet.domain.heritage import Birth, Heritage
 from placet.domain.run import Message
@@ -12,10 +11,13 @@ from placet.ids import derived_id
 from placet_runner.ports import Agents, Document, Image, Observer, Runs
 from placet_runner.rules.families import heritage_of
 from placet_runner.rules.runs import MOST_UNREAD, new_run
+from placet_runner.usecases.definitions import Shelf
 from placet_runner.usecases.grip import Outgoing
 from placet_runner.usecases.replica import Replica
 
 RACES = 8
+_LISTED = 20
+"""Definitions that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Turns:
 
     runs: Runs
     agents: Agents
-    definitions: Mapping[str, Agent]
+    definitions: Shelf
     replica: Replica
     relay: Outgoing
     clock: Clock
@@ -149,7 +151,7 @@ class Turns:
         if image is None and record and record.get("previous_run"):
             image = await self.runs.get(record["previous_run"])
         if image is None or image.document["namespace"] != namespace:
-            raise self._no_agent(agent_id)
+            raise await self._no_agent(namespace, agent_id)
         return current, image
 
     async def _bury(self, namespace: str, run_id: str, last: Image) -> None:
@@ -190,12 +192,13 @@ class Turns:
             if image:
                 self.relay.post(run_id, [e for e in image.document["outbox"] if e["key"] == "wake"])
 
-    def _no_agent(self, agent_id: str) -> NotFound:
-        if agent_id in self.definitions:
+    async def _no_agent(self, namespace: str, agent_id: str) -> NotFound:
+        names = await self.definitions.names(namespace)
+        if agent_id in names:
             return NotFound(
                 f"{agent_id!r} is a definition; name an agent (agt_...) or a run (run_...)"
             )
-        known = ", ".join(sorted(self.definitions)) or "none is loaded"
+        known = ", ".join(names[:_LISTED]) or "none is loaded"
         return NotFound(f"no agent {agent_id!r}; definitions: {known}")
 
 

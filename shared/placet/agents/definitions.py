@@ -3,7 +3,7 @@
 import importlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ SUFFIXES = (".toml", ".json")
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
 
 
-class _HumanInput(_Table):
+class HumanInputTable(_Table):
     """`[human_input]`."""
 
     expires_in_seconds: int | None = None
@@ -32,8 +34,8 @@ class _HumanInput(_Table):
     on_expiry: OnExpiry = "deny"
 
 
-class _Definition(_Table):
-    """A whole file."""
+class Definition(_Table):
+    """What a file, or a body of the API, says of an agent."""
 
     name: str | None = None
     """The file's own name without its ending, where nothing is said."""
@@ -49,7 +51,7 @@ class _Definition(_Table):
     allowed_tools: list[str] | None = None
     safe_commands: dict[str, Any] = {}
     sources: dict[str, str | dict[str, Any]] = {}
-    human_input: _HumanInput = _HumanInput()
+    human_input: HumanInputTable = HumanInputTable()
     edits: bool = False
     taint: bool = False
     stages: dict[str, dict[str, Any]] = {}
@@ -67,28 +69,31 @@ def read_definition(path: Path) -> Agent:
         DefinitionError: the file can't be read, has a key that is unknown or said twice, or describes
             no agent that works; names the file, the key, and what is allowed.
     """
-    found = _read(path)
+    found = read_table(path)
     if path.name == "placet.toml" or _operators(found):
         raise DefinitionError(
             f"{path}: this is the operator's file, as placet.toml is; a definition is a file of its own, "
-            f"with {', '.join(_Definition.model_fields)}"
+            f"with {', '.join(Definition.model_fields)}"
         )
     try:
-        return _agent(_Definition.model_validate(found), path)
+        given = Definition.model_validate(found)
+        name = path.stem if given.name is None else given.name
+        return agent_of(given, name, [_tool(spelled) for spelled in given.tools])
     except ValidationError as error:
-        raise DefinitionError(f"{path}: {_problem(error)}") from None
+        raise DefinitionError(f"{path}: {problem_of(error)}") from None
     except DefinitionError as error:
         raise DefinitionError(f"{path}: {error}") from error
 
 
-def _agent(given: _Definition, path: Path) -> Agent:
+def agent_of(given: Definition, name: str, tools: Sequence[Tool] = ()) -> Agent:
+    """The agent of this name that a definition describes, with these tools. Raises DefinitionError."""
     fields: dict[str, Any] = {key: getattr(given, key) for key in type(given).model_fields}
     asked = given.human_input
     return Agent(
         **{
             **fields,
-            "name": path.stem if given.name is None else given.name,
-            "tools": [_tool(spelled) for spelled in given.tools],
+            "name": name,
+            "tools": tools,
             "human_input": HumanInput(
                 asked.expires_in_seconds, tuple(asked.approvers), asked.on_expiry
             ),
@@ -119,7 +124,8 @@ def _tool(spelled: str) -> Tool:
     return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_table(path: Path) -> dict[str, Any]:
+    """What a `.toml` or `.json` file says, unchecked. Raises DefinitionError: it can't be read."""
     if not path.is_file():
         raise DefinitionError(f"{path}: no such file")
     try:
@@ -157,10 +163,11 @@ def _operators(found: Mapping[str, Any]) -> bool:
     return any(isinstance(found.get(table), dict) for table in OPERATORS_ALONE)
 
 
-def _problem(error: ValidationError) -> str:
+def problem_of(error: ValidationError) -> str:
+    """What is wrong with a definition, and what is allowed there."""
     first = error.errors(include_url=False)[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] != "extra_forbidden":
         return f"{key}: {first['msg']}"
-    table = _HumanInput if first["loc"][0] == "human_input" else _Definition
+    table = HumanInputTable if first["loc"][0] == "human_input" else Definition
     return f"there is no {key!r}; use one of {', '.join(table.model_fields)}"

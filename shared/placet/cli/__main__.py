@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "broker": ("servers:broker", "Run a broker: it keeps every question and decides who answers."),
     "notifier": ("servers:notifier", "Run a notifier: it tells people and systems."),
     "keys": ("keys:keys", "API keys, directly in the database (for the operator)."),
+    "definitions": (
+        "definitions:definitions",
+        "What runs can be of, and putting such over the API.",
+    ),
     "grants": ("grants:grants", "List what was allowed in a run beyond one call, or take it back."),
     "trust": (
         "grants:trust",

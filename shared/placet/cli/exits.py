@@ -3,6 +3,7 @@
 from enum import IntEnum
 
 from placet.errors import (
+    Changed,
     Conflict,
     NotAllowed,
     NotFound,
@@ -38,7 +39,7 @@ def exit_for(error: PlacetError) -> Exit:
             return Exit.NOT_FOUND
         case NotAllowed() | Unauthenticated():
             return Exit.NOT_ALLOWED
-        case Conflict():
+        case Conflict() | Changed():
             return Exit.CONFLICT
         case Unavailable():
             return Exit.UNREACHABLE

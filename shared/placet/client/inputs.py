@@ -2,16 +2,22 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from placet.client import checks
 from placet.domain.answer import Action
-from placet.domain.interaction import Kind
+from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input as InputValue
 from placet.domain.resolution import Resolution
 
 if TYPE_CHECKING:
     from placet.client.asynchronous import AsyncClient, Run
+
+
+LONGEST_WAIT = 25.0
+"""Seconds that one request waits for an input to settle; then it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,20 @@ class Input:
         await self._check_from(from_)
         await self.settle(Action.CANCEL, from_=from_)
         return await self.resumed()
+
+    async def wait(self, seconds: float | None = None) -> "Input":
+        """The input once somebody has settled it, or as it stands after that many seconds.
+
+        Without `seconds`, however long it takes. It answers nothing.
+        """
+        until = monotonic() + seconds if seconds is not None else inf
+        path = f"/v1/inputs/{self.id}"
+        while True:
+            left = max(0.0, min(until - monotonic(), LONGEST_WAIT))
+            found = await self._client.transport.get(path, wait=left)
+            value = InputValue.model_validate(found)
+            if value.state != InputState.PENDING or monotonic() >= until:
+                return Input(value, self._client)
 
     async def extend(self, expires_at: datetime, *, from_: str | None = None) -> "Input":
         """Move the deadline later, at most to 30 days from now.

@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 
 from placet.errors import (
+    Changed,
     Conflict,
     FieldError,
     Invalid,
@@ -17,6 +18,7 @@ from placet.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    Unconditional,
 )
 
 DEFAULT_URL = "http://127.0.0.1:8300"
@@ -25,7 +27,9 @@ _SIMPLE: Mapping[int, type[PlacetError]] = {
     401: Unauthenticated,
     403: NotAllowed,
     404: NotFound,
+    412: Changed,
     413: TooLarge,
+    428: Unconditional,
 }
 
 
@@ -68,27 +72,40 @@ class Transport:
             "GET", path, params={k: v for k, v in query.items() if v is not None}
         )
 
+    async def get_tagged(self, path: str) -> tuple[Any, str]:
+        """The JSON of a GET, and its ETag. Raises the errors of `placet.errors`."""
+        response = await self._request("GET", path)
+        return response.json(), response.headers.get("etag", "")
+
     async def post(
         self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
     ) -> Any:
         """The JSON of a POST. Raises the errors of `placet.errors`."""
         return await self._send("POST", path, json=body, headers=dict(headers or {}))
 
-    async def delete(self, path: str) -> Any:
+    async def put(self, path: str, body: Any, *, headers: Mapping[str, str] | None = None) -> Any:
+        """The JSON of a PUT. Raises the errors of `placet.errors`."""
+        return await self._send("PUT", path, json=body, headers=dict(headers or {}))
+
+    async def delete(self, path: str, *, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON of a DELETE. Raises the errors of `placet.errors`."""
-        return await self._send("DELETE", path)
+        return await self._send("DELETE", path, headers=dict(headers or {}))
 
     async def close(self) -> None:
         """Give the connections back."""
         await self._http.aclose()
 
     async def _send(self, method: str, path: str, **parts: Any) -> Any:
+        response = await self._request(method, path, **parts)
+        return response.json() if response.content else None
+
+    async def _request(self, method: str, path: str, **parts: Any) -> httpx2.Response:
         try:
             response = await self._http.request(method, path, **parts)
         except httpx2.TransportError as error:
             raise Unavailable(f"Placet at {self.url} can't be reached: {error}") from error
         if response.is_success:
-            return response.json() if response.content else None
+            return response
         raise problem(response)
 
 

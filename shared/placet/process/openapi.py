@@ -4,10 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from placet.messages.export import CONTRACTS
 from placet.process.access import SESSION_COOKIE
 from placet.process.platform import Service
+from placet.process.problems import of_error
 from placet.process.replies import BODIES, REPLIES, schemas
+from placet.process.samples import Sample, problems, samples
 
 _REFUSALS = {
     400: ("BadRequest", "It does not fit; `errors` lists each field."),
@@ -18,27 +22,44 @@ _REFUSALS = {
         "Conflict",
         "It has settled, ended or changed meanwhile; for an input, `input` says how.",
     ),
-    413: ("TooLarge", "The body has more than 1 MiB."),
+    412: ("Changed", "It is not the version that If-Match or If-None-Match names."),
+    413: ("TooLarge", "The body has more than 1 MiB, or more than what it describes may have."),
+    428: ("Unconditional", "A change says of which version it is, with If-Match or If-None-Match."),
     503: ("Unavailable", "A server is away; nothing was accepted. Try again after Retry-After."),
 }
 _ABOUT = "Durable human approval for AI agents. Every error is a problem document (RFC 9457)."
 
 
 _STREAMS = ("text/event-stream", "application/x-ndjson")
+TAGS = {
+    "runs": "Start runs of agents, look at them, tell them something, end them.",
+    "definitions": "What runs can be of.",
+    "grants": "What was allowed beyond one call, and taking it back.",
+    "inputs": "What waits for a person, answering it, and what happened to it.",
+    "requests": "Other services ask for approvals.",
+    "keys": "Credentials of the namespace.",
+    "webhooks": "Endpoints that are told about events.",
+    "events": "What happens, as it happens.",
+}
+"""Resources, in the order in which they are shown."""
 _OF_FASTAPI = ("HTTPValidationError", "ValidationError")
 
 
 def document(found: Mapping[str, Any], services: Sequence[Service]) -> dict[str, Any]:
     """The document of an app, from what FastAPI found out about its routes."""
     given = found.get("components", {}).get("schemas", {})
+    example = samples()
     own = {name: schema for name, schema in given.items() if name not in _OF_FASTAPI}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Placet", "version": "1", "description": _ABOUT},
-        "paths": _paths(found.get("paths", {}), _owners(services)),
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "paths": _paths(found.get("paths", {}), _owners(services), example),
         "components": {
             "schemas": own | _problem_schemas() | schemas(),
-            "responses": {name: _refusal(text) for name, text in _REFUSALS.values()},
+            "responses": {
+                name: _refusal(text, status) for status, (name, text) in _REFUSALS.items()
+            },
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "plc_..."},
                 "session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
@@ -58,11 +79,16 @@ def _owners(services: Sequence[Service]) -> dict[str, str]:
     }
 
 
-def _paths(given: Mapping[str, Any], owners: Mapping[str, str]) -> dict[str, Any]:
+def _paths(
+    given: Mapping[str, Any], owners: Mapping[str, str], example: Mapping[str, Sample]
+) -> dict[str, Any]:
     return {
         path: {
-            method: _described(
-                operation, owners[path], _name(operation["operationId"], path, method), method
+            method: _shown(
+                _described(
+                    operation, owners[path], _name(operation["operationId"], path, method), method
+                ),
+                example,
             )
             for method, operation in operations.items()
         }
@@ -92,16 +118,30 @@ def _described(operation: dict[str, Any], service: str, name: str, method: str) 
     return made
 
 
+def _shown(operation: dict[str, Any], example: Mapping[str, Sample]) -> dict[str, Any]:
+    """An operation with an example of its body and of each reply that went well."""
+    found = example.get(operation["operationId"], Sample())
+    parts = [(found.body, operation.get("requestBody", {}))]
+    parts += [(reply, operation["responses"].get(s, {})) for s, reply in found.replies.items()]
+    for shown, part in parts:
+        for content in part.get("content", {}).values():
+            if shown is not None:
+                content["example"] = shown
+    return operation
+
+
 def _replies(operation_id: str, given: dict[str, Any]) -> dict[str, Any]:
     found = REPLIES.get(operation_id)
     if found is None:
         return {status: _one_type(reply) for status, reply in given.items()}
     only = next(iter(given.values()))
     schema = found.schema or only["content"]["application/json"]["schema"]
-    content = {"application/json": {"schema": schema}}
     texts = {"200": "As it stands", "201": "Made", "202": "Accepted", "304": "Not modified"}
     return {
-        status: {"description": texts[status], **({"content": content} if status != "304" else {})}
+        status: {
+            "description": texts[status],
+            **({"content": {"application/json": {"schema": schema}}} if status != "304" else {}),
+        }
         for status in found.statuses
     }
 
@@ -114,19 +154,24 @@ def _one_type(reply: dict[str, Any]) -> dict[str, Any]:
 
 def _refused_with(operation: dict[str, Any], method: str) -> list[int]:
     places = {parameter["in"] for parameter in operation.get("parameters", ())}
+    conditional = "If-Match" in {each["name"] for each in operation.get("parameters", ())}
     body = "requestBody" in operation
     also = {
         400: bool(places) or body,
         404: "path" in places or body,
         409: method != "get",
+        412: conditional,
         413: body,
+        428: conditional,
     }
     return [status for status in _REFUSALS if also.get(status, True)]
 
 
-def _refusal(text: str) -> dict[str, Any]:
+def _refusal(text: str, status: int) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/ProblemDocument"}
-    return {"description": text, "content": {"application/problem+json": {"schema": schema}}}
+    shown = orjson.loads(bytes(of_error(problems()[status]).body))
+    content = {"application/problem+json": {"schema": schema, "example": shown}}
+    return {"description": text, "content": content}
 
 
 def _problem_schemas() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from placet.errors import (
+    Changed,
     Conflict,
     DefinitionError,
     FieldError,
@@ -24,6 +25,7 @@ from placet.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    Unconditional,
 )
 from placet.process import logs
 
@@ -33,6 +35,8 @@ STATUS: tuple[tuple[type[PlacetError], int], ...] = (
     (NotAllowed, 403),
     (NotFound, 404),
     (Conflict, 409),
+    (Changed, 412),
+    (Unconditional, 428),
     (TooLarge, 413),
     (DefinitionError, 400),
     (SettingsError, 500),

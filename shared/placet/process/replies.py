@@ -168,13 +168,15 @@ class WebhookMade(BaseModel):
     """A webhook whose secret is new, and shown this once."""
 
     webhook: Webhook
-    secret: str
+    secret: str | None
+    """None where this very request had made it before."""
 
 
 class WebhookPage(BaseModel):
     """The webhooks of a namespace."""
 
     items: list[Webhook]
+    next_cursor: str | None
 
 
 class WebhookDelivery(BaseModel):
@@ -194,9 +196,10 @@ class WebhookDelivery(BaseModel):
 
 
 class DeliveryPage(BaseModel):
-    """The newest deliveries of a webhook."""
+    """Deliveries of a webhook, newest first."""
 
     items: list[WebhookDelivery]
+    next_cursor: str | None
 
 
 class DeliveryAgain(BaseModel):
@@ -332,7 +335,6 @@ _MODELS: dict[str, tuple[str, type[BaseModel]]] = {
     "broker.create_code": ("201", CodeMade),
     "broker.own": ("200", OwnCredential),
     "broker.list_keys": ("200", CredentialPage),
-    "broker.create": ("201", CredentialMade),
     "broker.revoke": ("200", CredentialRevoked),
     **{f"broker.{does}_person": ("200", DirectoryPerson) for does in ("get", "put", "disable")},
     **{f"broker.{does}_identity": ("200", DirectoryPerson) for does in ("link", "unlink")},
@@ -344,7 +346,6 @@ _MODELS: dict[str, tuple[str, type[BaseModel]]] = {
     "broker.delegate": ("201", Delegation),
     "broker.end_delegation": ("200", Delegation),
     "broker.list_delegations": ("200", DelegationPage),
-    "notifier.create": ("201", WebhookMade),
     "notifier.list_all": ("200", WebhookPage),
     "notifier.get": ("200", WebhookShown),
     "notifier.rotate": ("200", WebhookMade),
@@ -360,6 +361,10 @@ REPLIES: dict[str, Reply] = {
     "broker.answer_several": Reply(("200", "202"), _batch()),
     "broker.answer_several_of_agent": Reply(("200", "202"), _batch()),
     "broker.ask": Reply(("200", "202")),
+    "broker.create": Reply(("200", "201"), {"$ref": REF.format(model="CredentialMade")}),
+    "notifier.create": Reply(("200", "201"), {"$ref": REF.format(model="WebhookMade")}),
+    "runner.definition": Reply(("200", "304")),
+    "runner.put_definition": Reply(("200", "201")),
     **{
         operation: Reply((status,), {"$ref": REF.format(model=model.__name__)})
         for operation, (status, model) in _MODELS.items()
@@ -388,7 +393,8 @@ _SENDS = (AnswerSent, BatchSent, ExtensionSent, Signed, AudienceSent, LinkSent)
 
 def schemas() -> dict[str, Any]:
     """The schemas of these replies, and of a request as it is sent, where much may be left out."""
-    models = {model for _, model in _MODELS.values()}
+    made_once: list[type[BaseModel]] = [CredentialMade, WebhookMade]
+    models = {*made_once, *(model for _, model in _MODELS.values())}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, made = models_json_schema(
         [

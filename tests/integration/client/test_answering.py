@@ -264,3 +264,27 @@ async def test_a_run_whose_questions_are_being_closed_by_a_message_does_not_stan
     await placet.client.agent(run.agent_id).message("leave it", user="alice")
     run = await run.wait()
     assert (run.status, run.inputs) == (RunStatus.COMPLETED, ())
+
+
+async def test_waiting_for_an_input_ends_once_it_settles_or_the_time_is_over(
+    placet: System,
+) -> None:
+    waiting = await asked(placet, "confirm")
+    assert (await waiting.wait(0)).state == "pending"
+    assert (await waiting.wait(0.01)).state == "pending"
+    await waiting.accept(True)
+    assert (await waiting.wait()).state == "answered"
+
+
+async def test_the_sync_sdk_waits_for_an_input_too(placet: System) -> None:
+    waiting = await asked(placet, "confirm")
+    async with listening(placet.app) as url:
+
+        def wait() -> str:
+            with Client(url, placet.key) as client:
+                found = client.input(waiting.id).wait(0.01)
+                return str(found.state)
+
+        assert await anyio.to_thread.run_sync(wait) == "pending"
+        await waiting.accept(True)
+        assert await anyio.to_thread.run_sync(wait) == "answered"

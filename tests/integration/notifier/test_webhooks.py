@@ -322,7 +322,7 @@ async def test_webhooks_are_for_operators_of_their_namespace(
     webhook, _ = await desk.webhook(alice, receiver.url("ok"))
     assert (await desk.call("GET", "/v1/webhooks", {})).status_code == 401
     assert (await desk.call("GET", "/v1/webhooks", reader)).status_code == 403
-    assert (await desk.call("GET", "/v1/webhooks", other)).json() == {"items": []}
+    assert (await desk.call("GET", "/v1/webhooks", other)).json()["items"] == []
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/rotate"), ("GET", "/deliveries")):
         found = await desk.call(method, f"/v1/webhooks/{webhook}{path}", other)
         assert (found.status_code, found.json()["code"]) == (404, "not_found")
@@ -348,7 +348,7 @@ async def test_a_webhook_that_does_not_fit_is_refused_with_its_fields(
     refused = await still.call("POST", "/v1/webhooks", alice, json=body)
     assert refused.status_code == 400
     assert refused.json()["errors"]
-    assert (await still.call("GET", "/v1/webhooks", alice)).json() == {"items": []}
+    assert (await still.call("GET", "/v1/webhooks", alice)).json()["items"] == []
 
 
 async def test_metrics_tell_the_backlog(desk: Desk, receiver: Receiver) -> None:
@@ -360,3 +360,45 @@ async def test_metrics_tell_the_backlog(desk: Desk, receiver: Receiver) -> None:
     assert "placet_webhook_deliveries_pending 1.0" in text
     assert "placet_events_stored_total 1.0" in text
     assert 'placet_webhook_attempts_total{outcome="refused"} 1.0' in text
+
+
+async def test_a_webhook_that_is_made_again_under_its_key_is_the_same_without_the_secret(
+    desk: Desk, receiver: Receiver
+) -> None:
+    alice = await desk.key()
+    keyed = alice | {"Idempotency-Key": "k1"}
+    body = {"url": receiver.url("ok"), "types": ["input.requested"]}
+    first, again = [await desk.call("POST", "/v1/webhooks", keyed, json=body) for _ in range(2)]
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json() == {"webhook": first.json()["webhook"], "secret": None}
+    other = await desk.call("POST", "/v1/webhooks", keyed, json=body | {"description": "x"})
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+    assert len((await desk.call("GET", "/v1/webhooks", alice)).json()["items"]) == 1
+
+
+async def test_webhooks_and_their_deliveries_come_in_pages(desk: Desk, receiver: Receiver) -> None:
+    alice = await desk.key()
+    made = [(await desk.webhook(alice, receiver.url("ok")))[0] for _ in range(3)]
+    for number in range(3):
+        await desk.publish(event(EventType.INPUT_REQUESTED, input_id=f"inp_{number}"), desk.broker)
+    path = f"/v1/webhooks/{made[0]}/deliveries"
+
+    async def all_there() -> bool:
+        return len((await desk.call("GET", path, alice)).json()["items"]) == 3
+
+    await eventually(all_there)
+    assert await _pages(desk, alice, "/v1/webhooks") == made
+    assert len(set(await _pages(desk, alice, path))) == 3
+    for each in ("/v1/webhooks", path):
+        broken = await desk.call("GET", f"{each}?cursor=nonsense", alice)
+        assert (broken.status_code, broken.json()["code"]) == (400, "invalid")
+
+
+async def _pages(desk: Desk, key: dict[str, str], path: str) -> list[str]:
+    seen, cursor = [], ""
+    while True:
+        page = (await desk.call("GET", f"{path}?limit=2{cursor}", key)).json()
+        seen += [each["id"] for each in page["items"]]
+        if page["next_cursor"] is None:
+            return seen
+        cursor = f"&cursor={page['next_cursor']}"

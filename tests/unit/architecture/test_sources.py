@@ -38,10 +38,11 @@ LONG_FILES = {
 """More than 300 lines: the limit that holds instead, and why."""
 _ROUTES = "a router is a list of routes; each is short"
 LONG_FUNCTIONS = {
-    ("services/placet_broker/api/inputs.py", "router"): (80, _ROUTES),
+    ("services/placet_broker/api/inputs.py", "router"): (90, _ROUTES),
     ("services/placet_notifier/api/events.py", "router"): (60, _ROUTES),
-    ("services/placet_notifier/api/webhooks.py", "router"): (60, _ROUTES),
-    ("services/placet_runner/api.py", "router"): (100, _ROUTES),
+    ("services/placet_notifier/api/webhooks.py", "router"): (80, _ROUTES),
+    ("services/placet_runner/api/definitions.py", "definitions_router"): (80, _ROUTES),
+    ("services/placet_runner/api/runs.py", "router"): (100, _ROUTES),
     ("shared/placet/agents/providers.py", "_messages"): (50, "one match over the kinds of entry"),
     ("shared/placet/agents/tool.py", "tool"): (75, "a decorator's signature and its docstring"),
     ("shared/placet/cli/respond.py", "respond"): (60, "a command's signature is its help text"),

@@ -33,6 +33,7 @@ class Auth:
         # Under these names since before there were two of them.
         self.by_key, self.by_amqp_user = self.keys.by_key, self.keys.by_amqp_user
         self.create_key, self.map_amqp_user = self.keys.create, self.keys.map_amqp_user
+        self.create_key_once = self.keys.create_once
         self.list_keys, self.revoke_key = self.keys.page, self.keys.revoke
         self.create_link, self.login = self.sessions.create_link, self.sessions.login
         self.by_session, self.logout = self.sessions.by_session, self.sessions.logout

@@ -4,7 +4,7 @@ import hmac
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 from placet.bus.topology import OWN_USERS
 from placet.clock import Clock
@@ -12,11 +12,25 @@ from placet.errors import Conflict, FieldError, Invalid, NotAllowed, NotFound, U
 from placet.process.auth.people import People
 from placet.process.auth.records import Place, caller_of, granted, hashed, older_than, shown
 from placet.process.caller import Caller
+from placet.process.idempotency import Once
 from placet.store.port import Database, Document, Index
 
 PREFIX = "plc_"
 LONGEST_LIFE = timedelta(days=3653)
 _LONGEST_NAME = 100
+
+
+class Wanted(TypedDict, total=False):
+    """What a new key is to be."""
+
+    namespace: Required[str]
+    name: Required[str]
+    scopes: Required[Iterable[str]]
+    person: str | None
+    service: str | None
+    expires_at: datetime | None
+    by: Caller | None
+    """Who makes it, over REST; None is whoever has the database."""
 
 
 class Keys:
@@ -46,20 +60,8 @@ class Keys:
         found = await self._keys.get(f"amqp:{user}")
         return None if found is None or found["revoked_at"] else caller_of(found, f"amqp:{user}")
 
-    async def create(
-        self,
-        *,
-        namespace: str,
-        name: str,
-        scopes: Iterable[str],
-        person: str | None = None,
-        service: str | None = None,
-        expires_at: datetime | None = None,
-        by: Caller | None = None,
-    ) -> tuple[str, Document]:
+    async def create(self, **wanted: Unpack[Wanted]) -> tuple[str, Document]:
         """Make a key for a person or a service: the key, shown this once, and its record.
-
-        `by` is who makes it, over REST; None is whoever has the database.
 
         Raises:
             Invalid: neither or both of person and service, a scope that does not exist, or an
@@ -67,22 +69,47 @@ class Keys:
             NotAllowed: a scope that `by` lacks, the name of one of Placet's own services, or a
                 person who is disabled.
         """
-        holder = _holder(person, service)
-        expires_at = self._end(expires_at)
-        id = secrets.token_hex(8)
+        key, document = self._new(secrets.token_hex(8), **wanted)
+        await self._insert(document)
+        return key, shown(document)
+
+    async def create_once(
+        self, once: Once, **wanted: Unpack[Wanted]
+    ) -> tuple[str | None, Document]:
+        """As `create`; what `once` says was made before is not made again, and its key not shown.
+
+        Raises as `create` does, and Conflict if another key was made then.
+        """
+        key, document = self._new(once.id[:16], **wanted)
+        document["once"] = once.digest
+        if await self._insert(document):
+            return key, shown(document)
+        found = await self._keys.get(document["_id"])
+        own = found is not None and found["namespace"] == document["namespace"]
+        once.check(found.get("once") if found and own else None)
+        return None, shown(found or document)
+
+    def _new(self, id: str, **wanted: Unpack[Wanted]) -> tuple[str, Document]:
+        holder = _holder(wanted.get("person"), wanted.get("service"))
+        expires_at = self._end(wanted.get("expires_at"))
         key = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         record = {"_id": id, "kind": "key", "hash": hashed(key), **holder}
-        document = self._document(record, namespace, name, granted(scopes, by))
-        document["expires_at"] = expires_at
-        await self._keys.insert(document)
-        if person is not None:
+        scopes = granted(wanted["scopes"], wanted.get("by"))
+        document = self._document(record, wanted["namespace"], wanted["name"], scopes)
+        return key, {**document, "expires_at": expires_at}
+
+    async def _insert(self, document: Document) -> bool:
+        """Store a new key; False if its id is taken. Raises NotAllowed for a person who is disabled."""
+        if not await self._keys.insert(document):
+            return False
+        if document["person"] is not None:
             # After the insert: who disables somebody either finds this key or is seen here.
             try:
-                await self._people.check_enabled(namespace, person)
+                await self._people.check_enabled(document["namespace"], document["person"])
             except NotAllowed:
-                await self._keys.delete(id, {})
+                await self._keys.delete(document["_id"], {})
                 raise
-        return key, shown(document)
+        return True
 
     async def map_amqp_user(
         self,

@@ -18,9 +18,11 @@ def hashed(token: str) -> str:
 
 
 def shown(record: Document) -> Document:
-    """A record without its hash."""
+    """A record without its hash, and what it was made of."""
     return {
-        ("id" if name == "_id" else name): value for name, value in record.items() if name != "hash"
+        ("id" if name == "_id" else name): value
+        for name, value in record.items()
+        if name not in ("hash", "once")
     }
 
 
