@@ -58,6 +58,7 @@ class AnswersConsumer:
             channel=CHANNEL,
             action=message.action,
             content=message.content,
+            named=message.person,
             digest=message.digest,
             answer_id=message.id or delivery.event_id,
         )

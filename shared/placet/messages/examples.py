@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from placet.domain.answer import Action, reduce
-from placet.domain.audience import Audience
+from placet.domain.audience import AnswerPolicy, Audience, EscalationStep, Priority
 from placet.domain.heritage import Birth, Bound, ChildEnd, Heritage
 from placet.domain.interaction import (
     ApprovalRequest,
@@ -92,7 +92,25 @@ def approvals() -> dict[str, ApprovalRequest]:
             requested_at=AT,
             idempotency_key="order-4711/refund-7",
         ),
+        "two_people": full.model_copy(update=_TWO_PEOPLE).with_digest(),
     }
+
+
+_TWO_PEOPLE: dict[str, Any] = {
+    "audience": Audience(initiator="alice", approvers=("group:treasury", "slack:U024BE7LH")),
+    "policy": AnswerPolicy(
+        quorum=2,
+        exclude_initiator=True,
+        reminders=(3600,),
+        escalation=(
+            EscalationStep(after_seconds=7200, add=("group:board",), priority=Priority.HIGH),
+            EscalationStep(notify=("group:board",)),
+        ),
+    ),
+    "priority": Priority.URGENT,
+    "labels": ("billing", "q3"),
+    "on_expiry": "escalate",
+}
 
 
 def requests() -> dict[str, Request]:
@@ -202,6 +220,7 @@ def answers() -> dict[str, AnswerMessage]:
             input_id=INPUT, action=Action.DECLINE, content={"reason": "not on a Friday"}
         ),
         "cancelled": AnswerMessage(input_id=INPUT, action=Action.CANCEL),
+        "for_somebody": AnswerMessage(input_id=INPUT, content=True, named="slack:U024BE7LH"),
     }
 
 
@@ -231,6 +250,9 @@ def resolutions() -> dict[str, Resolution]:
     }
     return {
         **{case: _resolution(outcome, bob, "web") for case, outcome in outcomes.items()},
+        "voted": _resolution(outcomes["approved"], bob, "web").model_copy(
+            update={"on_behalf_of": "carol", "voters": ("ann", "bob")}
+        ),
         "expired": _resolution(Outcome(state=InputState.EXPIRED), None, "timer"),
         "superseded": _resolution(Outcome(state=InputState.SUPERSEDED), None, "run"),
         "withdrawn": _resolution(Outcome(state=InputState.WITHDRAWN), None, "run"),
@@ -256,6 +278,12 @@ _FACTS: dict[EventType, dict[str, Any]] = {
         "asked_by": "service:placet-runner",
         "expires_at": "2026-03-21T09:26:53.589000+00:00",
         "state": "pending",
+    },
+    EventType.INPUT_ESCALATED: {
+        "number": 1,
+        "added": ["group:board"],
+        "notify": [],
+        "priority": "high",
     },
     EventType.INPUT_RESOLVED: {"kind": "tool_approval", "state": "answered", "by": "bob"},
     EventType.RUN_COMPLETED: {"status": "completed", "applied": [INPUT], "undelivered": []},

@@ -2,14 +2,17 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from placet.domain.answer import Action
 from placet.domain.base import DEFAULT_NAMESPACE, Value, WireId
+from placet.domain.person import Person
 
 
 class AnswerMessage(Value):
-    """An answer over RabbitMQ. Who answers comes from the validated `user_id` of the message alone."""
+    """An answer over RabbitMQ; whose it is comes from the validated `user_id` of the message."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
     input_id: WireId
     action: Action = Action.ACCEPT
@@ -17,6 +20,15 @@ class AnswerMessage(Value):
     digest: str | None = None
     id: WireId = ""
     """The sender's own id of this answer, the same on every try."""
+    named: str | Person | None = Field(
+        default=None, alias="from", exclude_if=lambda named: named is None
+    )
+    """For whom a sender with the scope `answer:as` answers; only the id counts. Nobody else says it."""
+
+    @property
+    def person(self) -> Person | None:
+        """The same as a person."""
+        return Person(id=self.named) if isinstance(self.named, str) else self.named
 
 
 class Close(Value):

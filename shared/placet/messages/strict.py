@@ -56,7 +56,8 @@ def unknown_fields(model: type[BaseModel], given: Any, at: str = "") -> list[Fie
     """Every field of `given`, and of the models inside, that the model does not have."""
     if not isinstance(given, dict):
         return []
-    fields, found = model.model_fields, []
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    found = []
     for key, value in given.items():
         pointer = f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
         if key not in fields:
