@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from placet.agents.terminal import CliInteractionHandler
     from placet.agents.tool import Tool, tool
     from placet.domain.answer import Action
+    from placet.domain.consent import ConsentRule
     from placet.domain.interaction import ApprovalDecision, ApprovalRequest, Option, Question
     from placet.domain.risk import ToolRisk
     from placet.domain.stage import InteractionPoint, Stage
@@ -35,6 +36,7 @@ __all__ = [
     "ApprovalRequest",
     "CliApprovalHandler",
     "CliInteractionHandler",
+    "ConsentRule",
     "Context",
     "HumanInTheLoop",
     "HumanInTheLoopClassifier",
@@ -62,6 +64,7 @@ _MODULES = {
     "ApprovalRequest": "domain.interaction",
     "CliApprovalHandler": "agents.handlers",
     "CliInteractionHandler": "agents.terminal",
+    "ConsentRule": "domain.consent",
     "Context": "agents.context",
     "HumanInTheLoop": "agents.interventions",
     "HumanInTheLoopClassifier": "agents.interventions",

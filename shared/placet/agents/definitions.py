@@ -32,6 +32,17 @@ class HumanInputTable(_Table):
     expires_in_seconds: int | None = None
     approvers: list[str] = []
     on_expiry: OnExpiry = "deny"
+    quorum: int = 1
+    exclude_initiator: bool = False
+    reminders: list[int] = []
+    escalation: list[dict[str, Any]] = []
+    """Steps: `after_seconds`, `add`, `priority`, `notify`, `deny`."""
+    priority: str = "normal"
+    labels: list[str] = []
+    tiers: dict[str, dict[str, Any]] = {}
+    """Stricter rules for calls of a tier and above."""
+    tools: dict[str, dict[str, Any]] = {}
+    """Rules for single tools."""
 
 
 class Definition(_Table):
@@ -88,18 +99,20 @@ def read_definition(path: Path) -> Agent:
 def agent_of(given: Definition, name: str, tools: Sequence[Tool] = ()) -> Agent:
     """The agent of this name that a definition describes, with these tools. Raises DefinitionError."""
     fields: dict[str, Any] = {key: getattr(given, key) for key in type(given).model_fields}
-    asked = given.human_input
     return Agent(
         **{
             **fields,
             "name": name,
             "tools": tools,
-            "human_input": HumanInput(
-                asked.expires_in_seconds, tuple(asked.approvers), asked.on_expiry
-            ),
+            "human_input": _human_input(given.human_input),
             "stages": tuple(_stage(name, table) for name, table in given.stages.items()),
         }
     )
+
+
+def _human_input(table: HumanInputTable) -> HumanInput:
+    given = table.model_dump()
+    return HumanInput(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
 
 
 def _stage(name: str, table: Mapping[str, Any]) -> Stage:

@@ -144,12 +144,12 @@ def _plain(value: Any) -> Any:
 
 
 def _every(rules: ConsentRules) -> Iterator[tuple[str, ConsentRule]]:
-    """Each rule as it is in force somewhere: the general one, each tier's, each tool's."""
+    """Each rule as it is in force somewhere: the general one, each tier's, each tool's own at least."""
     yield "human_input", rules.general
     for tier in rules.tiers:
         yield f"human_input.tiers.{tier}", rules.about("", tier)
     for tool in rules.tools:
-        yield f"human_input.tools.{tool}", rules.about(tool, ToolRisk.CRITICAL)
+        yield f"human_input.tools.{tool}", rules.about(tool, ToolRisk.SAFE)
 
 
 def _check_can_be_met(where: str, rule: ConsentRule) -> None:
