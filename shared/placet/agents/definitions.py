@@ -111,8 +111,9 @@ def agent_of(given: Definition, name: str, tools: Sequence[Tool] = ()) -> Agent:
 
 
 def _human_input(table: HumanInputTable) -> HumanInput:
-    given = table.model_dump()
-    return HumanInput(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
+    given: dict[str, Any] = table.model_dump()
+    listed: dict[str, Any] = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
+    return HumanInput(**given | listed)
 
 
 def _stage(name: str, table: Mapping[str, Any]) -> Stage:

@@ -26,17 +26,16 @@ async def heard(run: "Run", on_input: OnInput, from_: str | None) -> "Run":
         if run.status is not RunStatus.INPUT_REQUIRED or not fresh:
             return run
         known |= {each.id for each in fresh}
-        answered = [each for each in fresh if await _answered(each, on_input, from_)]
+        tried = [await _answered(each, on_input, from_) for each in fresh]
+        answered = [each for each in tried if each is not None]
         run = await run.wait()
         for each in answered:
             run = await each.resumed()
 
 
-async def _answered(asked: Input, on_input: OnInput, from_: str | None) -> bool:
+async def _answered(asked: Input, on_input: OnInput, from_: str | None) -> Input | None:
+    """The input as the callback's answer leaves it; None where it gives none."""
     value = on_input(asked)
     if inspect.isawaitable(value):
         value = await value
-    if value is None:
-        return False
-    await asked.accept(value, from_=from_)
-    return True
+    return None if value is None else await asked.accept(value, from_=from_)

@@ -1,5 +1,6 @@
 """One question to a person, and every way to answer it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -87,8 +88,7 @@ class Input:
         another service asks: that has no run, `accept` and `settle` answer it.
         """
         checks.check_goes_on(self.value.request)
-        await self.accept(value, from_=from_)
-        return await self.resumed()
+        return await (await self.accept(value, from_=from_)).resumed()
 
     async def accept(self, value: Any, *, from_: str | None = None) -> "Input":
         """Answer, and return at once with the settled input. Raises as `answer` does."""
@@ -100,15 +100,13 @@ class Input:
         """Decline any input; an approval takes a reason. Returns the run, and raises, as `answer` does."""
         checks.check_goes_on(self.value.request)
         await self._check_from(from_)
-        await self.settle(Action.DECLINE, reason, from_=from_)
-        return await self.resumed()
+        return await (await self.settle(Action.DECLINE, reason, from_=from_)).resumed()
 
     async def cancel(self, *, from_: str | None = None) -> "Run":
         """Cancel the question. Returns the run, and raises, as `answer` does."""
         checks.check_goes_on(self.value.request)
         await self._check_from(from_)
-        await self.settle(Action.CANCEL, from_=from_)
-        return await self.resumed()
+        return await (await self.settle(Action.CANCEL, from_=from_)).resumed()
 
     async def wait(self, seconds: float | None = None) -> "Input":
         """The input once somebody has settled it, or as it stands after that many seconds.
@@ -136,6 +134,24 @@ class Input:
         extended = await self._client.transport.post(f"/v1/inputs/{self.id}/extend", body)
         return Input(InputValue.model_validate(extended), self._client)
 
+    async def claim(self, *, from_: str | None = None) -> "Input":
+        """Show for ten minutes that somebody looks at it; it stops nobody. Raises as `extend`."""
+        return await self._attended("claim", {"from": from_} if from_ else {})
+
+    async def release(self, *, from_: str | None = None) -> "Input":
+        """Take a claim back; somebody else's stays. Raises as `extend`."""
+        return await self._attended("release", {"from": from_} if from_ else {})
+
+    async def edit_audience(
+        self, *, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> "Input":
+        """Name other approvers. Needs the scope `operate`; raises as `extend`."""
+        return await self._attended("audience", {"add": list(add), "remove": list(remove)})
+
+    async def _attended(self, what: str, body: dict[str, Any]) -> "Input":
+        changed = await self._client.transport.post(f"/v1/inputs/{self.id}/{what}", body)
+        return Input(InputValue.model_validate(changed), self._client)
+
     async def withdraw(self) -> "Input":
         """Take back a request of the credential's own. Raises NotFound for anybody else's."""
         closed = await self._client.transport.post(f"/v1/requests/{self.id}/withdraw")
@@ -146,6 +162,12 @@ class Input:
             checks.check_says_who(await self._client.answers_for_others())
 
     async def resumed(self) -> "Run":
-        """The run once it has taken up this settled input, and stands still again."""
+        """The run once it has taken up this settled input, and stands still again.
+
+        Where more people must say yes, the run as it stands.
+        """
         request = self.value.request  # of a run below another, the root is who the caller follows
-        return await self._client.runs.wait(request.root_run_id or request.run_id, settled=self.id)
+        run_id, runs = request.root_run_id or request.run_id, self._client.runs
+        if self.state == InputState.PENDING:
+            return await runs.get(run_id)
+        return await runs.wait(run_id, settled=self.id)

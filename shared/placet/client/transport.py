@@ -1,7 +1,7 @@
 """Requests to Placet's REST API, and its problems as our errors."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx2
@@ -25,7 +25,6 @@ DEFAULT_URL = "http://127.0.0.1:8300"
 CHANNEL_HEADER = "placet-channel"
 _SIMPLE: Mapping[int, type[PlacetError]] = {
     401: Unauthenticated,
-    403: NotAllowed,
     404: NotFound,
     412: Changed,
     413: TooLarge,
@@ -91,6 +90,18 @@ class Transport:
         """The JSON of a DELETE. Raises the errors of `placet.errors`."""
         return await self._send("DELETE", path, headers=dict(headers or {}))
 
+    async def stream(self, path: str, **query: Any) -> AsyncIterator[bytes]:
+        """The bytes of a GET as they come. Raises the errors of `placet.errors`."""
+        try:
+            async with self._http.stream("GET", path, params=query) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise problem(response)
+                async for piece in response.aiter_bytes():
+                    yield piece
+        except httpx2.TransportError as error:
+            raise Unavailable(f"Placet at {self.url} can't be reached: {error}") from error
+
     async def close(self) -> None:
         """Give the connections back."""
         await self._http.aclose()
@@ -123,6 +134,8 @@ def problem_in(body: Mapping[str, Any], status: int) -> PlacetError:
     detail = str(body.get("detail") or body.get("title") or f"HTTP {status}")
     if status == 409:
         return Conflict(detail, code=str(body.get("code", "conflict")), body=body)
+    if status == 403:
+        return NotAllowed(detail, code=str(body.get("code", "not_allowed")))
     if status in (400, 422):
         errors = [
             FieldError(e.get("pointer", ""), e.get("detail", "")) for e in body.get("errors", [])
