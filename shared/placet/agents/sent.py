@@ -85,7 +85,8 @@ def _check(name: str, given: Mapping[str, Any], definition: Definition) -> None:
     if definition.max_steps > MOST_STEPS:
         raise _unfit("/max_steps", f"max_steps is at most {MOST_STEPS} here")
     for stage, table in definition.stages.items():
-        _check_model(f"/stages/{stage}/model", table.get("model", "a:b"))
+        if table.get("model") is not None:
+            _check_model(f"/stages/{stage}/model", table["model"])
     _check_model("/model", definition.model)
 
 

@@ -130,11 +130,17 @@ class Agent:
         run = await (await self.start(text, user=user, key=key, unattended=unattended)).wait()
         return run if on_input is None else await heard(run, on_input, from_)
 
-    async def message(self, text: str, *, mode: str = "supersede", user: str | None = None) -> Run:
-        """Tell it something while it works. `mode="queue"` keeps what waits for an answer."""
+    async def message(
+        self, text: str, *, mode: str = "supersede", user: str | None = None, key: str | None = None
+    ) -> Run:
+        """Tell it something while it works. `mode="queue"` keeps what waits for an answer.
+
+        The same `key` counts once for a run. Raises Conflict if it was used for another text.
+        """
         body = {"text": text, "mode": mode} | ({"user": user} if user else {})
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
         path = f"/v1/agents/{self.name}/messages"
-        return self._client.run_from(await self._client.transport.post(path, body))
+        return self._client.run_from(await self._client.transport.post(path, body, headers=headers))
 
     async def pending_inputs(self) -> list[Input]:
         """What waits for a person."""

@@ -1,5 +1,6 @@
 """Definitions over REST: conditional changes, namespaces, every replica, and runs of what is gone."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -129,6 +130,16 @@ async def test_a_creation_that_is_sent_again_under_its_key_is_the_same(rest: Res
     other = await rest.put(BODY | {"instructions": "x"}, keyed)
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
     assert (await rest.put(BODY, NEW | {"Idempotency-Key": "k2"})).status_code == 412
+
+
+async def test_of_two_changes_at_once_one_wins_and_the_other_is_told(rest: Rest) -> None:
+    made = await asyncio.gather(*(rest.put(BODY | {"instructions": t}, NEW) for t in "ab"))
+    assert sorted(each.status_code for each in made) == [201, 412]
+    seen = {"If-Match": await rest.tag()}
+    later = await asyncio.gather(*(rest.put(BODY | {"instructions": t}, seen) for t in "cd"))
+    assert sorted(each.status_code for each in later) == [200, 412]
+    [won] = [each for each in later if each.status_code == 200]
+    assert (await rest.get()).json() == won.json()
 
 
 async def test_a_file_s_definition_wins_and_is_changed_in_its_file(rest: Rest) -> None:

@@ -21,6 +21,7 @@ GOOD: dict[str, Any] = {
     "stages": {
         "plan": {
             "mode": "interactive_points",
+            "model": None,
             "interaction_points": [{"name": "ok", "prompt": "Good?"}],
         }
     },
