@@ -74,6 +74,10 @@ class Transport:
         """The JSON of a POST. Raises the errors of `placet.errors`."""
         return await self._send("POST", path, json=body, headers=dict(headers or {}))
 
+    async def put(self, path: str, body: Any = None) -> Any:
+        """The JSON of a PUT. Raises the errors of `placet.errors`."""
+        return await self._send("PUT", path, json=body)
+
     async def delete(self, path: str) -> Any:
         """The JSON of a DELETE. Raises the errors of `placet.errors`."""
         return await self._send("DELETE", path)

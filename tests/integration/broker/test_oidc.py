@@ -90,7 +90,8 @@ async def test_groups_of_a_token_are_remembered_where_they_changed(
     directory = corp.platform.auth.directory
     await own(corp, idp.token(groups=["ops"]))
     assert (await directory.standing("default", "alice")).names == {"alice", "group:ops"}
-    directory.people.keep_claims, keep = _unexpected, directory.people.keep_claims  # type: ignore[method-assign]
+    unexpected: Any = _unexpected
+    directory.people.keep_claims, keep = unexpected, directory.people.keep_claims  # type: ignore[method-assign]
     await own(corp, idp.token(groups=["ops"], iat=now() + 5))
     directory.people.keep_claims = keep  # type: ignore[method-assign]
     await own(corp, idp.token(groups=["dev"], iat=now() + 10))
