@@ -29,7 +29,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runner": ("servers:runner", "Run a runner: it executes runs and parks them."),
     "broker": ("servers:broker", "Run a broker: it keeps every question and decides who answers."),
     "notifier": ("servers:notifier", "Run a notifier: it tells people and systems."),
-    "keys": ("keys:keys", "API keys, directly in the database (for the operator)."),
+    "keys": (
+        "keys:keys",
+        "API keys: at PLACET_URL, else directly in the database (for the operator).",
+    ),
+    "people": ("people:people", "Who is known, under which identities, and who is let in no more."),
+    "groups": ("groups:groups", "Groups of people that an audience names as group:NAME."),
+    "delegate": ("delegations:delegate", "Let somebody answer in your place as well, for a time."),
+    "delegations": ("delegations:delegations", "List who answers in whose place, or end that."),
     "definitions": (
         "definitions:definitions",
         "What runs can be of, and putting such over the API.",

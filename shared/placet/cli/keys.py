@@ -1,41 +1,34 @@
-"""`placet keys`: the first credentials of an installation, made by whoever has its database."""
+"""`placet keys`: credentials, over REST; the first ones of an installation in its database itself."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from placet.cli.exits import Exit
+from placet.cli.keystores import key_store
 from placet.cli.output import notes, out, print_json
 from placet.cli.runs import Json
-from placet.errors import Unavailable
-from placet.process.auth import OPERATOR_SCOPES, PERSON_SCOPES, SERVICE_SCOPES
-from placet.process.platform import Platform, from_settings
-from placet.process.settings import Settings, load
+from placet.errors import Invalid
+from placet.process.caller import OPERATOR_SCOPES, PERSON_SCOPES, SERVICE_SCOPES
 
-keys = App(name="keys", help="API keys, directly in the database (for the operator).")
-Namespace = Annotated[str, Parameter(help="Whose keys.")]
-
-
-async def _open() -> Platform:
-    platform = from_settings(load(Settings))
-    try:
-        await platform.open()
-    except Unavailable as error:
-        await platform.close()
-        if platform.settings.mongo_url is not None:
-            raise
-        raise Unavailable(
-            f"{error}. While `placet dev` runs on {platform.settings.data}, use its REST API "
-            "(/v1/keys) for that, or stop it first"
-        ) from error
-    return platform
+keys = App(name="keys", help="API keys: at PLACET_URL, else directly in the database.")
+Namespace = Annotated[
+    str | None, Parameter(help="Whose keys; at PLACET_URL it is the namespace of PLACET_KEY.")
+]
 
 
 def scopes_for(service: str | None, given: Sequence[str], *, operator: bool) -> frozenset[str]:
     """What a new key may do: what is said, else what its holder needs and no more."""
     usual = PERSON_SCOPES if service is None else SERVICE_SCOPES
     return frozenset(given or usual) | (OPERATOR_SCOPES if operator else frozenset())
+
+
+def _end(days: float) -> datetime:
+    if not 0 < days <= 3650:
+        raise Invalid("--days: more than 0, at most 3650")
+    return datetime.now(UTC) + timedelta(days=days)
 
 
 @keys.command
@@ -51,21 +44,16 @@ async def create(
     operator: Annotated[
         bool, Parameter(negative="", help="And what an operator may: keys, webhooks, reviews.")
     ] = False,
-    namespace: Namespace = "default",
+    days: Annotated[float | None, Parameter(help="It ends by itself after so many days.")] = None,
+    namespace: Namespace = None,
     json: Json = False,
 ) -> int:
     """Make a key. It is shown this once."""
-    platform = await _open()
-    try:
-        key, record = await platform.auth.create_key(
-            namespace=namespace,
-            name=name,
-            person=person,
-            service=service,
-            scopes=scopes_for(service, scope, operator=operator),
-        )
-    finally:
-        await platform.close()
+    holder = {"name": name, "person": person, "service": service}
+    scopes = sorted(scopes_for(service, scope, operator=operator))
+    until = None if days is None else _end(days)
+    async with key_store(namespace) as store:
+        key, record = await store.create(holder, scopes, until)
     if json:
         print_json(record | {"key": key})
     else:
@@ -83,36 +71,26 @@ async def user(
     scope: Annotated[
         tuple[str, ...], Parameter(negative="", help="What it may do; a service's usual otherwise.")
     ] = (),
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     json: Json = False,
 ) -> int:
     """Say which service an AMQP user is, so that its requests and answers are taken."""
-    platform = await _open()
-    try:
-        record = await platform.auth.map_amqp_user(
-            amqp_user,
-            namespace=namespace,
-            service=service,
-            scopes=scopes_for(service, scope, operator=False),
-        )
-    finally:
-        await platform.close()
+    scopes = sorted(scopes_for(service, scope, operator=False))
+    async with key_store(namespace) as store:
+        record = await store.map_user(amqp_user, service, scopes)
     if json:
         print_json(record)
     else:
-        notes.print(f"{amqp_user} is service:{service} in {namespace}")
+        notes.print(f"{amqp_user} is service:{service} in {record['namespace']}")
         notes.print(f"it may: {', '.join(record['scopes'])}")
     return Exit.OK
 
 
 @keys.command(name="list")
-async def list_(*, namespace: Namespace = "default", json: Json = False) -> int:
+async def list_(*, namespace: Namespace = None, json: Json = False) -> int:
     """List the keys of a namespace, without their secrets."""
-    platform = await _open()
-    try:
-        found = await platform.auth.list_keys(namespace)
-    finally:
-        await platform.close()
+    async with key_store(namespace) as store:
+        found = await store.all()
     if json:
         print_json(found)
         return Exit.OK
@@ -126,12 +104,9 @@ async def list_(*, namespace: Namespace = "default", json: Json = False) -> int:
 
 
 @keys.command
-async def revoke(id: str, *, namespace: Namespace = "default") -> int:
+async def revoke(id: str, *, namespace: Namespace = None) -> int:
     """Make a key worthless at once."""
-    platform = await _open()
-    try:
-        await platform.auth.revoke_key(namespace, id)
-    finally:
-        await platform.close()
+    async with key_store(namespace) as store:
+        await store.revoke(id)
     notes.print(f"{id} is revoked")
     return Exit.OK

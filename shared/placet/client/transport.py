@@ -82,7 +82,9 @@ class Transport:
         """The JSON of a POST. Raises the errors of `placet.errors`."""
         return await self._send("POST", path, json=body, headers=dict(headers or {}))
 
-    async def put(self, path: str, body: Any, *, headers: Mapping[str, str] | None = None) -> Any:
+    async def put(
+        self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
+    ) -> Any:
         """The JSON of a PUT. Raises the errors of `placet.errors`."""
         return await self._send("PUT", path, json=body, headers=dict(headers or {}))
 

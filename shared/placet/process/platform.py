@@ -162,7 +162,7 @@ def _tokens(settings: Settings, clock: Clock) -> "Tokens | None":
         namespace_claim=settings.oidc_namespace_claim,
         operator_groups=settings.oidc_operator_groups,
     )
-    issuer = Issuer(settings.oidc_issuer, settings.oidc_jwks_url)
+    issuer = Issuer(settings.oidc_issuer, settings.oidc_jwks_url, clock)
     return Tokens(issuer, settings.oidc_audience, rules, clock)
 
 

@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 from placet.domain.answer import Action
 from placet.domain.person import Person
 from placet.messages.export import parted
+from placet.process.directory_replies import DIRECTORY
 
 REF = "#/components/schemas/{model}"
 _SENT = "#/components/schemas/{model}-Input"
@@ -48,62 +49,6 @@ class CredentialRevoked(BaseModel):
     """A credential that is worthless from now on."""
 
     record: Credential
-
-
-class DirectoryPerson(BaseModel):
-    """A person of the directory."""
-
-    id: str
-    namespace: str
-    name: str | None
-    email: str | None
-    identities: list[str]
-    claimed_groups: list[str]
-    disabled_at: datetime | None
-    created_at: datetime
-
-
-class PeoplePage(BaseModel):
-    """People, by id."""
-
-    items: list[DirectoryPerson]
-    next_cursor: str | None
-
-
-class Group(BaseModel):
-    """A group that is kept here."""
-
-    name: str
-    namespace: str
-    members: list[str]
-    created_at: datetime
-
-
-class GroupPage(BaseModel):
-    """Groups, by name."""
-
-    items: list[Group]
-    next_cursor: str | None
-
-
-class Delegation(BaseModel):
-    """Until a moment, `to` answers in the place of `from` as well."""
-
-    id: str
-    namespace: str
-    principal: str = Field(alias="from")
-    to: str
-    until: datetime
-    by: str
-    created_at: datetime
-    ended_at: datetime | None
-
-
-class DelegationPage(BaseModel):
-    """Delegations, newest first."""
-
-    items: list[Delegation]
-    next_cursor: str | None
 
 
 class Audit(BaseModel):
@@ -336,16 +281,7 @@ _MODELS: dict[str, tuple[str, type[BaseModel]]] = {
     "broker.own": ("200", OwnCredential),
     "broker.list_keys": ("200", CredentialPage),
     "broker.revoke": ("200", CredentialRevoked),
-    **{f"broker.{does}_person": ("200", DirectoryPerson) for does in ("get", "put", "disable")},
-    **{f"broker.{does}_identity": ("200", DirectoryPerson) for does in ("link", "unlink")},
-    "broker.list_people": ("200", PeoplePage),
-    **{f"broker.{does}_group": ("200", Group) for does in ("get", "put", "delete")},
-    **{f"broker.{does}_member": ("200", Group) for does in ("add", "remove")},
-    "broker.list_groups": ("200", GroupPage),
-    "broker.get_delegation": ("200", Delegation),
-    "broker.delegate": ("201", Delegation),
-    "broker.end_delegation": ("200", Delegation),
-    "broker.list_delegations": ("200", DelegationPage),
+    **DIRECTORY,
     "notifier.list_all": ("200", WebhookPage),
     "notifier.get": ("200", WebhookShown),
     "notifier.rotate": ("200", WebhookMade),

@@ -81,6 +81,9 @@ def counted(directory: Directory) -> Counted:
 async def test_somebody_of_whom_nothing_is_known_stands_alone(directory: Directory) -> None:
     assert await directory.standing(NS, "alice") == Standing("alice", frozenset({"alice"}))
     assert await directory.standing(NS, "slack:U1") == Standing("slack:U1", frozenset({"slack:U1"}))
+    half = "a\ud800"
+    assert (await directory.standing(NS, half)).names == {half}
+    assert await come_to(directory, NS, [half, "bob"]) == {"bob"}
     service = await directory.standing(NS, "service:ci")
     assert service.names == {"service:ci"}
     assert not service.is_person

@@ -90,7 +90,8 @@ async def test_groups_of_a_token_are_remembered_where_they_changed(
     directory = corp.platform.auth.directory
     await own(corp, idp.token(groups=["ops"]))
     assert (await directory.standing("default", "alice")).names == {"alice", "group:ops"}
-    directory.people.keep_claims, keep = _unexpected, directory.people.keep_claims  # type: ignore[method-assign, assignment]
+    unexpected: Any = _unexpected
+    directory.people.keep_claims, keep = unexpected, directory.people.keep_claims  # type: ignore[method-assign]
     await own(corp, idp.token(groups=["ops"], iat=now() + 5))
     directory.people.keep_claims = keep  # type: ignore[method-assign]
     await own(corp, idp.token(groups=["dev"], iat=now() + 10))
@@ -145,11 +146,12 @@ async def test_keys_that_cannot_be_had_are_503_and_never_open(
     async with opened(databases, start=False, shared=shared(idp)) as desk:
         tokens = desk.platform.auth.tokens
         assert tokens is not None
-        tokens.issuer._seconds = 0.3
+        if what == "hang":
+            tokens.issuer._seconds = 0.3
         reply = await own(desk, idp.token())
         assert (reply.status_code, reply.json()["code"]) == (503, "unavailable")
         assert idp.url in reply.json()["detail"]
-        assert idp.fetched == 1
+        assert idp.fetched <= 1
 
 
 async def test_another_issuers_discovery_document_is_not_gone_by(idp: Provider) -> None:

@@ -19,6 +19,7 @@ from placet.process.metrics import Metrics
 from placet.process.outbox import Relay
 from placet.store.port import Collection, Document
 from placet.store.sqlite import SQLiteDatabase
+from placet.testing.clock import HandClock
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.unit
@@ -117,6 +118,27 @@ async def test_a_link_expires_and_is_kept_as_a_hash(auth: Auth) -> None:
     assert (caller.id, caller.by_session) == ("alice", True)
     with pytest.raises(Unauthenticated):
         await auth.by_session(fresh)
+
+
+async def test_a_session_ends_after_twelve_hours_and_a_key_when_it_was_said() -> None:
+    clock = HandClock()
+    database = SQLiteDatabase(":memory:", clock=clock)
+    auth = Auth(database, clock)
+    await database.open()
+    session = await auth.login(await auth.create_link(namespace="n", person="alice"))
+    end = clock.now() + timedelta(hours=12)
+    key, record = await auth.create_key(
+        namespace="n", name="k", person="alice", scopes=[Scope.INPUTS_READ], expires_at=end
+    )
+    assert record["expires_at"] == end
+    clock.turn(timedelta(hours=11, minutes=59))
+    assert (await auth.by_session(session)).id == (await auth.by_bearer(key)).id == "alice"
+    clock.turn(timedelta(minutes=1))
+    with pytest.raises(Unauthenticated, match="log in"):
+        await auth.by_session(session)
+    with pytest.raises(Unauthenticated, match="expired"):
+        await auth.by_bearer(key)
+    await database.close()
 
 
 async def test_an_unmapped_amqp_user_is_nobody(auth: Auth) -> None:

@@ -39,6 +39,8 @@ def test_the_environment_stands_before_the_file(
         ("PLACET_MONGO_URL", "postgres://user:hush@host"),
         ("PLACET_PUBLIC_URL", "placet.example"),
         ("PLACET_LOG_LEVEL", "loud"),
+        ("PLACET_OIDC_ISSUER", "http://issuer.example"),
+        ("PLACET_OIDC_JWKS_URL", "ftp://issuer.example/jwks"),
     ],
 )
 def test_a_wrong_setting_is_named_and_its_value_is_not_repeated(
@@ -71,3 +73,13 @@ def test_a_bus_url_of_another_user_is_refused_and_a_placeholder_filled() -> None
         platform.bus("placet-broker")
     platform = from_settings(load(Settings, amqp_url="amqp://{user}:x@localhost/"))
     assert platform.bus("placet-broker").user == "placet-broker"
+
+
+def test_an_issuer_whose_tokens_could_be_for_anybody_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PLACET_OIDC_ISSUER", "https://issuer.example")
+    with pytest.raises(SettingsError, match="PLACET_OIDC_AUDIENCE"):
+        from_settings(load(Settings))
+    monkeypatch.setenv("PLACET_OIDC_AUDIENCE", "placet, placet-cli")
+    assert from_settings(load(Settings)).auth.tokens is not None

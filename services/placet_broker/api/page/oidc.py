@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from placet.errors import NotAllowed, PlacetError, Unauthenticated
+from placet.errors import Invalid, NotAllowed, PlacetError, Unauthenticated
 from placet.process.auth import Auth
 from placet.process.auth.login import Attempt, Login
 from placet.process.problems import status_of
@@ -18,17 +18,28 @@ _COOKIE = "placet_login"
 def router(auth: Auth, at_issuer: Login) -> APIRouter:
     """The routes; none of them is part of the API's description."""
     routes = APIRouter(prefix="/login/oidc", include_in_schema=False)
+    pages = Pages(auth, at_issuer)
+    routes.add_api_route("", pages.begin, methods=["GET"])
+    routes.add_api_route("/callback", pages.come_back, methods=["GET"])
+    return routes
 
-    @routes.get("")
-    async def begin(request: Request, return_to: str = "/inbox") -> Response:
+
+class Pages:
+    """There and back."""
+
+    def __init__(self, auth: Auth, at_issuer: Login) -> None:
+        self._auth = auth
+        self._at_issuer = at_issuer
+
+    async def begin(self, request: Request, return_to: str = "/inbox") -> Response:
+        """Send the browser to the issuer, with what it needs to come back."""
         if not is_own_path(return_to):
-            detail = "return_to is a path of this server, with no // and no backslash in it"
-            return _failed(400, "That did not work", detail)
+            return _failed(Invalid("return_to is a path of this server, without // and backslash"))
         attempt = Attempt.begun(return_to)
         try:
-            response = moved(await at_issuer.url(attempt))
+            response = moved(await self._at_issuer.url(attempt))
         except PlacetError as error:
-            return _failed(status_of(error), "That did not work", str(error))
+            return _failed(error)
         # Lax: the issuer sends the browser back, and that request must have it.
         secure = is_https(request)
         response.set_cookie(
@@ -37,33 +48,26 @@ def router(auth: Auth, at_issuer: Login) -> APIRouter:
         )  # fmt: skip
         return response
 
-    @routes.get("/callback")
-    async def callback(request: Request) -> Response:
-        secure = is_https(request)
+    async def come_back(self, request: Request) -> Response:
+        """Log in whom the issuer names, if this browser is the one that began."""
+        name = _cookie(secure=is_https(request))
         try:
-            attempt = Attempt.from_cookie(request.cookies.get(_cookie(secure=secure), ""))
-            found = await at_issuer.finish(attempt, dict(request.query_params))
-            await auth.admit(found)
-            session = await auth.sessions.begin(
+            attempt = Attempt.from_cookie(request.cookies.get(name, ""))
+            found = await self._at_issuer.finish(attempt, dict(request.query_params))
+            await self._auth.admit(found)
+            session = await self._auth.sessions.begin(
                 found.namespace, found.id, found.scopes, found.groups
             )
         except PlacetError as error:
-            titles: dict[type[PlacetError], str] = {
-                Unauthenticated: "Not logged in",
-                NotAllowed: "Not allowed",
-            }
-            title = titles.get(type(error), "That did not work")
-            response = _failed(status_of(error), title, str(error))
+            response = _failed(error)
         else:
             # A page and no redirect: after one from another site the browser would not send the
             # session's cookie along, which is of requests from our own pages.
             place = attempt.return_to if is_own_path(attempt.return_to) else "/inbox"
             response = page("welcome.html", place=place)
             give_session(response, session, request)
-        response.delete_cookie(_cookie(secure=secure), secure=secure, httponly=True, samesite="lax")
+        response.delete_cookie(name, secure=is_https(request), httponly=True, samesite="lax")
         return response
-
-    return routes
 
 
 def _cookie(*, secure: bool) -> str:
@@ -71,5 +75,11 @@ def _cookie(*, secure: bool) -> str:
     return f"__Host-{_COOKIE}" if secure else _COOKIE
 
 
-def _failed(status: int, title: str, detail: str) -> Response:
-    return page("refusal.html", status=status, title=title, detail=detail, login="/login")
+def _failed(error: PlacetError) -> Response:
+    titles: dict[type[PlacetError], str] = {
+        Unauthenticated: "Not logged in",
+        NotAllowed: "Not allowed",
+    }
+    title = titles.get(type(error), "That did not work")
+    status = status_of(error)
+    return page("refusal.html", status=status, title=title, detail=str(error), login="/login")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from placet.domain.standing import GROUP, SERVICE, Standing, alone
+from placet.domain.visible import storable_text
 from placet.errors import NotAllowed
 from placet.process.auth.circle import Circle, people_in
 from placet.process.auth.delegations import Delegations
@@ -42,7 +43,7 @@ class Directory:
         """
         if id.startswith(GROUP):
             raise NotAllowed(f"{id} is a group, and nobody answers as one; name a person")
-        if id.startswith(SERVICE):
+        if id.startswith(SERVICE) or storable_text(id) != id:
             return alone(id)
         if ":" in id:
             linked = await self._entries.get(IDENTITY, namespace, id)
@@ -59,7 +60,8 @@ class Directory:
         Services and identities that nobody linked are no people. None if it can't be known: a
         group that is not kept here may be one that tokens tell. One query or two.
         """
-        wanted = {name for name in names if not name.startswith(SERVICE)}
+        storable = (name for name in names if storable_text(name) == name)
+        wanted = {name for name in storable if not name.startswith(SERVICE)}
         if not wanted:
             return frozenset()
         kinds = (PERSON, IDENTITY, GROUPS)

@@ -8,7 +8,7 @@ from placet.process.auth.identity import Identity
 from placet.process.auth.keys import PREFIX, Keys
 from placet.process.auth.sessions import Sessions
 from placet.process.caller import Caller
-from placet.store.port import Database
+from placet.store.port import Database, Document
 
 if TYPE_CHECKING:
     from placet.process.auth.tokens import Tokens
@@ -59,11 +59,19 @@ class Auth:
         """
         people = self.directory.people
         record = await people.check_enabled(found.namespace, found.id)
-        known = record["claimed_groups"] if record else []
-        if self.writes and known != sorted(found.groups):
+        if self.writes and _is_news(record, found):
             await people.keep_claims(found.namespace, found.id, found.groups, found.issued_at)
 
     async def close(self) -> None:
         """Let go of what fetches the issuer's keys."""
         if self.tokens is not None:
             await self.tokens.close()
+
+
+def _is_news(record: Document | None, found: Identity) -> bool:
+    """Whether a token tells other groups than are remembered, and is no older than those."""
+    if record is None:
+        return bool(found.groups)
+    told_at = record["claimed_at"]
+    newer: bool = told_at is None or told_at < found.issued_at
+    return newer and bool(record["claimed_groups"] != sorted(found.groups))

@@ -8,12 +8,17 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from placet.clock import Clock, SystemClock
 from placet.domain.digest import strict_json
 from placet.errors import Invalid, Unavailable
 
 MOST_BYTES = 256 * 1024
 WITHIN = 5.0
 """Seconds for the whole of one request."""
+PAUSE = 5.0
+"""Seconds after a failure in which a discovery document is not asked for again."""
+_PLAIN = {"Accept": "application/json", "Accept-Encoding": "identity"}
+"""Nothing compressed: what is counted is what is held."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -35,29 +40,44 @@ class GrantRefused(Unavailable):
 class Issuer:
     """One OpenID provider. Nothing is kept open between requests, and no redirect is followed."""
 
-    def __init__(self, name: str, jwks_url: str | None = None, *, seconds: float = WITHIN) -> None:
+    def __init__(self, name: str, jwks_url: str | None = None, clock: Clock | None = None) -> None:
         self.name = name
         self._jwks_url = jwks_url
-        self._seconds = seconds
+        self._seconds = WITHIN
+        self._clock = clock or SystemClock()
+        self._one = asyncio.Lock()
         self._described: Description | None = None
+        self._failed: tuple[float, str] | None = None
 
     async def described(self) -> Description:
-        """Where the issuer has what, by its discovery document; asked for once.
+        """Where the issuer has what; asked for once, and after a failure not for a while.
 
         Raises Unavailable: it can't be had, is another issuer's, or names what is no https.
         """
-        if self._described is None:
-            url = self.name.rstrip("/") + "/.well-known/openid-configuration"
-            self._described = self._description(await self.ask(url))
-        return self._described
+        async with self._one:
+            if self._described is not None:
+                return self._described
+            if self._failed and self._clock.monotonic() - self._failed[0] < PAUSE:
+                raise Unavailable(self._failed[1])
+            try:
+                return await self._discovered()
+            except Unavailable as error:
+                self._failed = self._clock.monotonic(), str(error)
+                raise
 
     async def keys(self) -> list[Any]:
         """The keys that the issuer lists now, as it wrote them. Raises Unavailable."""
-        url = self._jwks_url or (await self.described()).jwks_url
+        url = self._jwks_url or (await self._discovered()).jwks_url
         found = (await self.ask(url)).get("keys")
         if not isinstance(found, list):
             raise self._away(f"{url} lists no keys")
         return found
+
+    async def _discovered(self) -> Description:
+        """The discovery document as it is now."""
+        url = self.name.rstrip("/") + "/.well-known/openid-configuration"
+        self._described = self._description(await self.ask(url))
+        return self._described
 
     async def ask(
         self, url: str, form: Mapping[str, str] | None = None, secret: tuple[str, str] | None = None
@@ -84,14 +104,14 @@ class Issuer:
         auth = None if secret is None else httpx2.BasicAuth(*secret)
         async with (
             httpx2.AsyncClient(follow_redirects=False, timeout=self._seconds) as client,
-            client.stream(method, url, data=form, auth=auth) as reply,
+            client.stream(method, url, data=form, auth=auth, headers=_PLAIN) as reply,
         ):
             if reply.status_code == 400:
                 raise GrantRefused(f"{url} refused what was sent")
             if reply.status_code != 200:
                 raise self._away(f"{url} replied {reply.status_code}")
             body = b""
-            async for part in reply.aiter_bytes():
+            async for part in reply.aiter_raw():
                 body += part
                 if len(body) > MOST_BYTES:
                     raise self._away(f"{url} replied more than {MOST_BYTES} bytes")

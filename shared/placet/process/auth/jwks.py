@@ -51,7 +51,7 @@ class KeyRing:
         self._keys: tuple[PublicKey, ...] = ()
         self._fetched_at: float | None = None
         self._tried_at: float | None = None
-        self._failure: Unavailable | None = None
+        self._failure: str | None = None
         self._fetching: asyncio.Task[None] | None = None
 
     async def key_for(self, algorithm: str, kid: str | None) -> Key:
@@ -80,7 +80,7 @@ class KeyRing:
         age = None if self._fetched_at is None else self._clock.monotonic() - self._fetched_at
         if age is None or age > KEPT_FOR:
             if self._failure is not None and not self._may_try():
-                raise self._failure
+                raise Unavailable(self._failure)
             await self._fetched()
         elif age > REFRESH_AFTER and self._may_try():
             self._begin()
@@ -101,15 +101,15 @@ class KeyRing:
         # Who waits may be cancelled; the others still wait for the same.
         await asyncio.shield(self._begin())
         if self._failure is not None:
-            raise self._failure
+            raise Unavailable(self._failure)
 
     async def _refresh(self) -> None:
         self._tried_at = self._clock.monotonic()
         try:
             listed = await self._fetch()
         except Unavailable as error:
-            self._failure = error
-            _log.warning("issuer_keys_failed", reason=str(error))
+            self._failure = str(error)
+            _log.warning("issuer_keys_failed", reason=self._failure)
             return
         self._failure = None
         self._keys = tuple(key for each in listed[:MOST_KEYS] if (key := readable(each)))
