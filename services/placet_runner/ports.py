@@ -300,8 +300,8 @@ class Freezes(Protocol):
         """Those that are active in any namespace."""
         ...
 
-    async def lifted(self, ids: Sequence[str]) -> Mapping[str, Freeze]:
-        """Those of these that are lifted, by id."""
+    async def get_many(self, ids: Sequence[str]) -> Mapping[str, Freeze]:
+        """Those of these that exist, by id."""
         ...
 
 

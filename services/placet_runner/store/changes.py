@@ -24,6 +24,9 @@ CLOSE_AGAIN = timedelta(seconds=30)
 REMEMBERED_MESSAGES = 1000
 """Ids of messages that a second copy is told by."""
 
+MOST_GAPS = 200
+"""Branches of one filter."""
+
 REVOKED: Expression = {"$ifNull": ["$revoked", []]}
 """Grants that were taken back; a run of an earlier release has no list of them."""
 
@@ -96,6 +99,24 @@ def timed(ask: Document) -> Expression:
 def is_open(input_id: str) -> dict[str, Any]:
     """The filter of a question whose end is not known yet."""
     return {"waiting": {"$elemMatch": {"id": input_id, "resolution": None}}}
+
+
+def waits_for_other(active: Sequence[str]) -> dict[str, Any]:
+    """The filter of runs that wait for a freeze besides these.
+
+    In the gaps between their ids, so that an index is read where something is found and nowhere else;
+    MongoDB reads the whole of it for `$nin`.
+    """
+    if len(active) > MOST_GAPS:
+        return _waits_for({"$gt": "", "$nin": list(active)})
+    ids = sorted(active)
+    ends: list[dict[str, str]] = [*({"$lt": each} for each in ids), {}]
+    pairs = zip(["", *ids], ends, strict=True)
+    return {"$or": [_waits_for({"$gt": begin, **end}) for begin, end in pairs]}
+
+
+def _waits_for(freeze: Mapping[str, Any]) -> dict[str, Any]:
+    return {"waiting": {"$elemMatch": {"freeze": dict(freeze), "resolution": None}}}
 
 
 def others_open(entry_id: str) -> Expression:

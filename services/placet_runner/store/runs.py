@@ -31,6 +31,7 @@ from placet_runner.store.changes import (
     stepped,
     stepping,
     unheard,
+    waits_for_other,
     with_resolution,
 )
 from placet_runner.store.expressions import (
@@ -318,9 +319,8 @@ class StoredRuns:
 
     async def frozen(self, active: Sequence[str], limit: int) -> list[Image]:
         """Live runs that wait for a freeze which is none of these, by the index on freezes."""
-        lifted = {"freeze": {"$gt": "", "$nin": list(active)}, "resolution": None}
         found = await self._runs.find(
-            {"status": {"$in": LIVE}, "waiting": {"$elemMatch": lifted}},
+            {"status": {"$in": LIVE}, "waiting.freeze": {"$gt": ""}, **waits_for_other(active)},
             limit=limit,
             fields=LOOKED_AT,
         )

@@ -87,7 +87,7 @@ def take_lifted(grip: Grip) -> None:
         if (lifted := entry["resolution"]) is not None:
             if not grip.used_inputs:
                 grip.event(EventType.RUN_RESUMED)
-            grip.note(Frozen(freeze_id=entry["freeze"], by=lifted["lifted_by"], lifted=True))
+            grip.note(Frozen(freeze_id=entry["freeze"], by=lifted["lifted_by"] or "", lifted=True))
         elif halted([entry], grip.image.document, grip.state.calls.values()):
             continue
         grip.used_inputs.append(entry["id"])

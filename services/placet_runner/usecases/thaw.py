@@ -1,7 +1,7 @@
 """Runs whose freeze was lifted go on: found by what they wait for, so that nothing has to be told."""
 
 from placet_runner.ports import Freezes, Image, Runs
-from placet_runner.rules.frozen import open_freezes
+from placet_runner.rules.frozen import freeze_of, open_freezes
 from placet_runner.usecases.replica import Replica
 
 BATCH = 100
@@ -32,7 +32,10 @@ class Thaw:
     async def look(self, image: Image) -> None:
         """Record the lifts that this run waits for, and take it up if it can be here."""
         entries = open_freezes(image.waiting)
-        lifted = await self._freezes.lifted([entry["freeze"] for entry in entries])
-        recorded = [await self._runs.record_lift(image.id, freeze) for freeze in lifted.values()]
+        known = await self._freezes.get_many([entry["freeze"] for entry in entries])
+        # One that is not there, after a restore, keeps nothing from starting either.
+        found = [known.get(e["freeze"]) or freeze_of(e) for e in entries]
+        over = [each for each in found if not each.active or each.id not in known]
+        recorded = [await self._runs.record_lift(image.id, freeze) for freeze in over]
         if any(recorded):
             await self._replica.take_up(image.id, wait=False)

@@ -84,11 +84,10 @@ class StoredFreezes:
         """Those that are active in any namespace."""
         return [each.id for each in await self._all({"lifted_at": None})]
 
-    async def lifted(self, ids: Sequence[str]) -> dict[str, Freeze]:
-        """Those of these freezes that are lifted, by id."""
+    async def get_many(self, ids: Sequence[str]) -> dict[str, Freeze]:
+        """Those of these freezes that exist, by id."""
         found = await self._freezes.get_many(ids)
-        freezes = {id: _freeze(document) for id, document in found.items()}
-        return {id: each for id, each in freezes.items() if not each.active}
+        return {id: _freeze(document) for id, document in found.items()}
 
     async def since(self, namespace: str, at: datetime) -> Sequence[Freeze]:
         """Those that were active at that time or after it."""

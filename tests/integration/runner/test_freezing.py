@@ -1,6 +1,8 @@
 """A freeze: no covered call starts while it holds, nothing is lost, and all is checked again after it."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,11 +13,12 @@ from placet.agents.scripted import calls, says, steps
 from placet.client import Run
 from placet.domain.freeze import Freeze
 from placet.domain.run import RunStatus
-from placet.errors import Invalid, NotAllowed, NotFound
+from placet.errors import Invalid, NotAllowed, NotFound, Unavailable
 from placet.kernel.journal import ToolStarted
 from placet.process.auth import ALL_SCOPES, Scope
 from placet.process.platform import Buses, Databases
-from placet_runner.ports import Image, Step
+from placet_runner.ports import Freezes, Image, Step
+from placet_runner.wiring import Runner
 from tests.integration.runner.agents import Ledger, agent, once, tools
 from tests.integration.runner.family import (
     DROP,
@@ -361,6 +364,17 @@ async def test_a_lift_whose_wake_was_lost_is_taken_up_by_the_sweep() -> None:
         assert ledger.executions == [LOOK]
 
 
+async def test_a_freeze_that_is_there_no_more_after_a_restore_holds_nothing_back() -> None:
+    ledger = Ledger()
+    async with system([agent(ledger, *once(LOOK))], sweep_seconds=0.05) as placet:
+        stop = await freeze(placet)
+        run = await placet.client.agent("ops").run("go", user="alice")
+        await waits_frozen(placet, run.id, stop)
+        assert await placet.broker.freezes._freezes.delete(stop.id, {})
+        await placet.stands(run.id, RunStatus.COMPLETED)
+        assert ledger.executions == [LOOK]
+
+
 async def test_a_call_that_may_be_tried_again_is_not_while_it_is_frozen(parts: Parts) -> None:
     """Its first try is in doubt, so no message closes it either."""
     ledger = Ledger()
@@ -420,6 +434,42 @@ async def test_no_call_starts_after_its_freeze_was_confirmed(parts: Parts) -> No
         for run in runs:
             await waits_frozen(placet, run.id, stop)
         assert ledger.executions == []
+
+
+class Away:
+    """Freezes that can't be read for a while."""
+
+    def __init__(self, inner: Freezes) -> None:
+        self.inner, self.tries, self.away = inner, 0, True
+
+    async def active(self, namespace: str) -> Sequence[Freeze]:
+        self.tries += 1
+        if self.away:
+            raise Unavailable("the database is away")
+        return await self.inner.active(namespace)
+
+    async def active_ids(self) -> Sequence[str]:
+        return await self.inner.active_ids()
+
+    async def get_many(self, ids: Sequence[str]) -> Mapping[str, Freeze]:
+        return await self.inner.get_many(ids)
+
+
+async def test_nothing_starts_while_it_is_not_known_what_is_frozen() -> None:
+    ledger, found = Ledger(), list[Away]()
+
+    def prepare(runner: Runner) -> None:
+        hand = runner.replica._hand
+        found.append(Away(hand.freezes))
+        runner.replica._hand = replace(hand, freezes=found[0])
+
+    async with system([agent(ledger, *once(LOOK))], prepare=prepare) as placet:
+        run = await placet.client.agent("ops").start("go", user="alice")
+        await eventually(lambda: found[0].tries > 1)
+        assert ((await placet.image(run.id)).status, ledger.executions) == ("running", [])
+        found[0].away = False
+        await placet.stands(run.id, RunStatus.COMPLETED)
+        assert ledger.executions == [LOOK]
 
 
 # --- who may, and whose

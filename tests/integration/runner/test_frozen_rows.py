@@ -9,6 +9,7 @@ from placet.ids import new_id
 from placet.kernel.journal import Frozen, RunCancelled
 from placet_runner.ports import Image, Step
 from placet_runner.rules.frozen import frozen_entry
+from placet_runner.store.changes import MOST_GAPS
 from tests.integration.runner.book import Book, answer, asking, must
 
 pytestmark = pytest.mark.integration
@@ -87,6 +88,9 @@ async def test_runs_are_found_by_freezes_that_are_not_active_any_more(book: Book
     assert await found(other) == {run.id, both.id} == await found()
     await book.runs.record_lift(run.id, lifted(one))
     assert await found(other) == {both.id}, "what is recorded is not found again"
+    many = [made() for _ in range(MOST_GAPS)]
+    assert await found(*many, one, other) == set()
+    assert await found(*many, other) == {both.id}
 
 
 async def test_a_frozen_run_is_looked_at_again_by_itself(book: Book) -> None:

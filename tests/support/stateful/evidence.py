@@ -81,6 +81,8 @@ class Evidence:
     """Texts of messages that were accepted."""
     dead: Sequence[str] = ()
     """Dead letters, each with its reason."""
+    frozen: Sequence[Any] = ()
+    """What an operator kept from starting, each a `Span`."""
     crashes: Sequence[str] = ()
     """Exceptions that nobody expected."""
     unanswered: Sequence[str] = ()

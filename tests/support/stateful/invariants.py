@@ -22,6 +22,7 @@ from placet.kernel.journal import (
 )
 from placet.kernel.turns import CallOutcome, ModelTurn, ResultsTurn
 from tests.support.stateful.evidence import Evidence, Story, digest_now
+from tests.support.stateful.freezing import started_frozen
 from tests.support.stateful.plans import APPROVERS, EACH_TIME, GATED, UNSAFE, Effect
 
 Flaws = Iterator[str]
@@ -205,11 +206,16 @@ INVARIANTS: Sequence[Callable[[Evidence], Flaws]] = (
 def flaws(seen: Evidence) -> list[str]:
     """Everything that is wrong, each with the invariant that it breaks."""
     crashed = [f"it crashed: {crash}" for crash in seen.crashes]
-    return crashed + [
-        f"{check.__name__} ({' '.join((check.__doc__ or '').split())}) {flaw}"
-        for check in INVARIANTS
-        for flaw in check(seen)
-    ]
+    frozen = [f"it was frozen: {flaw}" for flaw in started_frozen(seen)]
+    return (
+        crashed
+        + frozen
+        + [
+            f"{check.__name__} ({' '.join((check.__doc__ or '').split())}) {flaw}"
+            for check in INVARIANTS
+            for flaw in check(seen)
+        ]
+    )
 
 
 # --- who allowed a call ---

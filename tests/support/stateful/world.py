@@ -11,7 +11,7 @@ from placet.errors import Conflict, NotFound, PlacetError, Unavailable
 from tests.support.stateful.answers import fitting
 from tests.support.stateful.evidence import Evidence, record, story
 from tests.support.stateful.fleet import Fleet
-from tests.support.stateful.people import People
+from tests.support.stateful.freezing import Operators
 from tests.support.stateful.plans import Ledger, Plan, agents, as_input
 from tests.support.stateful.virtual import VirtualLoop
 from tests.support.stateful.watching import CRASHES, Watching
@@ -22,7 +22,7 @@ STILL = 0.3
 """Seconds after which what followed from a step has happened, if nobody waits for longer."""
 
 
-class World(People):
+class World(Operators):
     """Two or three processes of each service, and everybody who talks to them."""
 
     def __init__(self, seed: int) -> None:
@@ -211,6 +211,7 @@ class World(People):
         for service in ("broker", "runner"):
             if not self.fleet.living(service):
                 await self.fleet.start(service)
+        await self.lift_all()
 
     async def finish(self) -> None:
         """Answer what is open until every run has ended, and everything is said."""
@@ -263,6 +264,7 @@ class World(People):
             holding=self.watching.holding,
             said=self.said,
             dead=[f"{letter.queue}: {letter.reason}" for letter in dead],
+            frozen=self.stopped.spans,
             crashes=list(CRASHES),
             unanswered=[] if self.lost else list(self.posted.values()),
         )
