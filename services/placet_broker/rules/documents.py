@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 
 from placet.domain.answer import Action
-from placet.domain.audience import AnswerPolicy, Audience, Priority
+from placet.domain.audience import ONE_YES, AnswerPolicy, Audience, Priority
 from placet.domain.interaction import InputState
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
 from placet.domain.resolution import Resolution
-from placet_broker.rules.record import ONE_YES, Address, Claim, Link, Record, Vote
+from placet_broker.rules.record import Address, Claim, Link, Record, Vote
 
 
 def from_document(document: dict[str, Any]) -> Record:

@@ -7,13 +7,12 @@ from typing import Any
 import orjson
 
 from placet.domain.answer import Action
-from placet.domain.audience import AnswerPolicy, Audience, Priority
+from placet.domain.audience import ONE_YES, AnswerPolicy, Audience, Priority
 from placet.domain.digest import digest_of
 from placet.domain.interaction import InputState, InteractionRequest, RequestAdapter
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Input, Resolution
 
-ONE_YES = AnswerPolicy()
 RUNNER = "service:placet-runner"
 """The publisher of every question that a run of Placet asks."""
 

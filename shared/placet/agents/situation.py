@@ -65,7 +65,11 @@ class Situation:
     def facts(self) -> Mapping[str, ToolFacts]:
         """What the kernel needs to know of each tool that exists, offered now or not."""
         return {
-            name: replace(tool.facts, denied_by=self.policy.denied_by(same_tool(name)))
+            name: replace(
+                tool.facts,
+                denied_by=self.policy.denied_by(same_tool(name)),
+                consent=self.policy.consent,
+            )
             for name, tool in self.agent.toolbox.items()
         }
 

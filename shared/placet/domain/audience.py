@@ -126,6 +126,11 @@ class AnswerPolicy(Value):
         """Everybody whom a step may add."""
         return tuple(dict.fromkeys(name for step in self.escalation for name in step.add))
 
+    def satisfied_by(self, other: "AnswerPolicy") -> bool:
+        """Whether people who approved under `other` are enough for this one."""
+        eyes = other.exclude_initiator or not self.exclude_initiator
+        return self.quorum <= other.quorum and eyes
+
     def stricter_by(self, other: "AnswerPolicy") -> "AnswerPolicy":
         """The stricter of both about who approves; its own times."""
         return self.model_copy(
@@ -134,3 +139,7 @@ class AnswerPolicy(Value):
                 "exclude_initiator": self.exclude_initiator or other.exclude_initiator,
             }
         )
+
+
+ONE_YES = AnswerPolicy()
+"""Whoever may answer says yes, once."""

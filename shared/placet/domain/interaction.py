@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from placet.domain.address import HTTPS, origin_of, warning_of
-from placet.domain.audience import AnswerPolicy, Audience, Label, Priority
+from placet.domain.audience import ONE_YES, AnswerPolicy, Audience, Label, Priority
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject, JsonValue, Value, WireId
 from placet.domain.digest import canonical, digest_of
 from placet.domain.form import check_form, sealed_names
@@ -95,7 +95,7 @@ class Request(Value):
     context: JsonObject = {}
     """`user_message`, `reason`, `initiator` and what the asker adds."""
     audience: Audience = Audience()
-    policy: AnswerPolicy = Field(default=AnswerPolicy(), exclude_if=lambda p: p == AnswerPolicy())
+    policy: AnswerPolicy = Field(default=ONE_YES, exclude_if=lambda p: p == ONE_YES)
     """How many must say yes, who can't, and what happens while nobody answers."""
     priority: Priority = Field(default=Priority.NORMAL, exclude_if=lambda p: p == Priority.NORMAL)
     labels: tuple[Label, ...] = Field(default=(), max_length=20, exclude_if=operator.not_)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from placet.domain.audience import AnswerPolicy, Audience
+from placet.domain.audience import ONE_YES, AnswerPolicy, Audience
 from placet.domain.base import DEFAULT_NAMESPACE, JsonObject
 from placet.domain.consent import ConsentRules, rule_for
 from placet.domain.interaction import (
@@ -247,6 +247,7 @@ def opened(
         message=request.message,
         fingerprint=fingerprint,
         ask=number,
+        policy=ONE_YES.stricter_by(request.policy),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from placet.domain.audience import ONE_YES, AnswerPolicy
 from placet.domain.heritage import ChildEnd
 from placet.domain.interaction import ApprovalDecision, InputState, Kind, ToolCall
 from placet.domain.outcome import Outcome
@@ -34,6 +35,8 @@ class Ask:
     """A review of a changed tool: the digest of its schema when it was asked."""
     stops: bool = False
     """Whether the run stops if nobody answers."""
+    policy: AnswerPolicy = ONE_YES
+    """How many must say yes, and who can't."""
 
     @property
     def approved(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from placet.domain.audience import ONE_YES, AnswerPolicy
 from placet.domain.base import Value
 from placet.domain.grant import Grant
 from placet.domain.heritage import NO_HERITAGE, ChildEnd, Heritage
@@ -137,6 +138,8 @@ class InputOpened(_Fact):
     """Of what the call acts on, as it was when the question was put."""
     ask: int | None = None
     """A tool's own ask: its number in the call, from 0; a review: the attempt in doubt."""
+    policy: AnswerPolicy = Field(default=ONE_YES, exclude_if=lambda policy: policy == ONE_YES)
+    """How many must say yes, and who can't: what an approval was given under."""
 
 
 class InputResolved(_Fact):

@@ -35,10 +35,18 @@ def move_of(call: CallState, tool: ToolFacts | None, unattended: bool) -> Move:
         return told.model_copy(update={"label": label}) if isinstance(told, CallResult) else told
     if tool is None and call.approval and _withdrawn(call.approval):
         return _gone(call, CallOutcome.WITHDRAWN)
-    move = _permitted(call)
+    move = "ask" if _outgrown(call, tool) else _permitted(call)
     if move is None or move == "ask":
         move = _possible(call, tool, unattended) or move or _begins(tool)
     return _reviewed(call, None) if move == "review" and unattended else move
+
+
+def _outgrown(call: CallState, tool: ToolFacts | None) -> bool:
+    """Whether a yes was enough when it was given, and by now more people must say so, or others."""
+    asked = call.approval
+    if tool is None or asked is None or not asked.approved or call.attempt:
+        return False
+    return tool.asks_more_than(asked.policy, call.call.tool, call.risk)
 
 
 def _begins(tool: ToolFacts | None) -> Move:

@@ -185,6 +185,7 @@ class State:
             entry.fingerprint,
             changed_to=entry.changed_to,
             stops=entry.stops,
+            policy=entry.policy,
         )
         if entry.point:
             self.stage.opened(entry.point, ask)

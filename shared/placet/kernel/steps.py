@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from placet.domain.audience import AnswerPolicy
+from placet.domain.consent import ConsentRules
 from placet.domain.label import Label
+from placet.domain.risk import ToolRisk
+from placet.gate.names import same_tool
 from placet.kernel.call import CallState
 from placet.kernel.journal import Entry
 from placet.kernel.staging import Present
@@ -22,6 +26,13 @@ class ToolFacts:
     """Of what it returns."""
     delegates: bool = False
     """Whether its calls are done by other runs."""
+    consent: tuple[ConsentRules, ...] = ()
+    """Whom this definition, and those of the runs above, ask about its calls now."""
+
+    def asks_more_than(self, asked: AnswerPolicy, tool: str, risk: ToolRisk) -> bool:
+        """Whether a yes under that policy is not enough for such a call by now."""
+        rules = (each.about(same_tool(tool), risk).policy for each in self.consent)
+        return not all(rule.satisfied_by(asked) for rule in rules)
 
 
 @dataclass(frozen=True, slots=True)
