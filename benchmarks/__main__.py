@@ -8,7 +8,17 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from benchmarks import embedded, gating, growth, history, idle, latency, takeover, throughput
+from benchmarks import (
+    crowded,
+    embedded,
+    gating,
+    growth,
+    history,
+    idle,
+    latency,
+    takeover,
+    throughput,
+)
 from benchmarks.figures import Report, note
 from benchmarks.servers import Servers, servers
 from benchmarks.session import Options, Session, installation
@@ -18,7 +28,8 @@ LATENCY = ("decision_to_resume_ms", "answer_ms")
 GROWTH = ("resume_growth",)
 HISTORY = ("history_growth",)
 IDLE = ("idle_bytes_per_run",)
-ON_SERVICES = (*THROUGHPUT, *LATENCY, *GROWTH, *HISTORY, *IDLE)
+CROWDED = ("inbox_ms", "due_sweep_ms", "crowded_answer_ms")
+ON_SERVICES = (*THROUGHPUT, *LATENCY, *GROWTH, *HISTORY, *IDLE, *CROWDED)
 PURE = ("gate_us",)
 """What needs no server."""
 SERVED = (*ON_SERVICES, "embedded_cycles_per_s", "dev_start_s", "takeover_s")
@@ -67,6 +78,7 @@ async def measure_all(session: Session) -> None:
         (("dev_start_s",), lambda: embedded.measure_start(session)),
         ((*THROUGHPUT, *LATENCY, *IDLE), lambda: _services(session)),
         ((*GROWTH, *HISTORY), lambda: _growth(session)),
+        (CROWDED, lambda: _crowded(session)),
         (("embedded_cycles_per_s",), lambda: embedded.measure_cycles(session)),
         (("takeover_s",), lambda: takeover.measure(session)),
     ]
@@ -100,6 +112,14 @@ async def _growth(session: Session) -> None:
             await _tried(session, GROWTH, lambda: growth.measure(session, target, placet.prefix))
         if options.wants(*HISTORY):
             await _tried(session, HISTORY, lambda: history.measure(session, target, placet.prefix))
+
+
+async def _crowded(session: Session) -> None:
+    """A broker whose questions are very many, in an installation of its own."""
+    async with installation(session.servers) as (placet, target):
+        if session.options.wants("crowded_answer_ms") and not session.top:
+            await throughput.top_rate(session, target)
+        await crowded.measure(session, target, placet.prefix)
 
 
 async def _tried(

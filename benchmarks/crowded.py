@@ -12,6 +12,7 @@ import httpx2
 from pymongo import WriteConcern
 from pymongo.database import Database as MongoDatabase
 
+from benchmarks import latency
 from benchmarks.figures import Figure, note, percentile
 from benchmarks.profiling import profiled
 from benchmarks.session import Session, Target
@@ -78,7 +79,11 @@ async def measure(session: Session, target: Target, prefix: str) -> None:
         if session.options.wants("inbox_ms"):
             await _inbox(session, target, prefix, database, many)
         if session.options.wants("due_sweep_ms"):
-            await _due(session, prefix, database, many)
+            # In a database that no broker sweeps meanwhile.
+            await _due(session, client[f"{prefix}timers"], many)
+            client.drop_database(f"{prefix}timers")
+    if session.options.wants("crowded_answer_ms"):
+        await _answers(session, target, many)
 
 
 def _fill(database: MongoDatabase[Any], many: int) -> None:
@@ -91,6 +96,31 @@ def _fill(database: MongoDatabase[Any], many: int) -> None:
             batch = []
     if batch:
         into.insert_many(batch, ordered=False)
+
+
+async def _answers(session: Session, target: Target, many: int) -> None:
+    """`answer_ms` beside all of them, at a third of the top rate."""
+    rate, seconds = max(session.top / 3, 1.0), max(5.0, session.options.seconds / 2)
+    seen = await session.drive(
+        target, "open", seconds=seconds, warmup=2.0, rate=rate, pause=latency.PAUSE
+    )
+    took = seen["answer_ms"]
+    session.report.add(
+        Figure(
+            "crowded_answer_ms",
+            percentile(took, 0.5),
+            "ms",
+            len(took),
+            "p50 <= 10, p99 <= 60",
+            percentile(took, 0.5) <= 10 and percentile(took, 0.99) <= 60,
+            detail={
+                "p99": round(percentile(took, 0.99), 2),
+                "pending": many,
+                "rate_per_s": round(rate, 1),
+                "load": [round(each, 1) for each in os.getloadavg()],
+            },
+        )
+    )
 
 
 async def _inbox(
@@ -155,11 +185,12 @@ async def _readers(session: Session, prefix: str) -> list[dict[str, str]]:
     return found
 
 
-async def _due(session: Session, prefix: str, database: MongoDatabase[Any], many: int) -> None:
+async def _due(session: Session, database: MongoDatabase[Any], many: int) -> None:
     """How long it takes to find a hundred timers that are due among all of them."""
-    store = open_database(session.servers.mongo_url, f"{prefix}interactions", clock=SystemClock())
+    store = open_database(session.servers.mongo_url, database.name, clock=SystemClock())
     interactions = StoredInteractions(store, SystemClock())
     await store.open()
+    await asyncio.to_thread(_fill, database, many)
     ids = [
         d["_id"] for d in database["interactions"].find({"state": "pending"}, {"_id": 1}).limit(DUE)
     ]

@@ -1,13 +1,14 @@
 """What a tool is given: who it works for, its idempotency key, and ways to ask a person."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel
 
-from placet.agents.drafts import declared, drafted
+from placet.agents.drafts import addressed, declared, drafted, names_of
 from placet.agents.model_forms import form_of, instance_of
 from placet.domain.answer import sealed_at
 from placet.domain.form import sealed_names
@@ -91,12 +92,26 @@ class Context:
     _in_run: bool = False
     _attended: bool = True
     """Whether anybody is to be asked; if not, asks return False or None at once."""
+    _approvers: tuple[str, ...] = ()
+    """Who may answer what is asked now, besides the initiator; empty: whom the definition names."""
     _sealer: Sealer | None = field(default=None, repr=False)
     """Opens the answers of sealed fields; a key of this process where the runtime brings none."""
 
     def label(self, label: Label | str) -> None:
         """Say that what this call returns may go only so far; the highest of all that is said holds."""
         self.taint = highest(self.taint, Label(label))
+
+    @contextmanager
+    def asking(self, *approvers: str) -> Iterator[None]:
+        """Within it these may answer, besides the initiator, in place of those whom the definition names.
+
+        People by id, `group:NAME`, `service:NAME`, `slack:ID`. Raises ToolError for no name.
+        """
+        before, self._approvers = self._approvers, names_of(approvers)
+        try:
+            yield
+        finally:
+            self._approvers = before
 
     async def confirm(self, message: str, *, body: str | None = None) -> bool:
         """Yes or no. False if it was declined, cancelled or nobody answered; `outcome` says which."""
@@ -252,7 +267,7 @@ class Context:
                 "nobody can be asked here: this tool was called directly. Asks wait for a person in "
                 "a run; let an agent call the tool, with Agent.run or on a runner"
             )
-        draft = drafted(make, hint)
+        draft = addressed(drafted(make, hint), self._approvers)
         number = self._asked
         self._asked += 1
         if number >= MAX_ASKS:

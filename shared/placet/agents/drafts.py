@@ -1,13 +1,15 @@
 """A question as a tool drafts it, or why it can't be put."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from placet.domain.audience import MOST_NAMES, Audience
 from placet.domain.expiry import check_on_expiry
 from placet.domain.interaction import InteractionRequest
+from placet.domain.naming import names
 from placet.errors import Invalid, ToolError
 
 LONGEST_QUESTION = 768 * 1024
@@ -33,6 +35,23 @@ def drafted(make: Callable[[], InteractionRequest], hint: str) -> InteractionReq
             f"it can't be asked: it has {size} bytes as JSON; {LONGEST_QUESTION} are taken"
         )
     return draft
+
+
+def names_of(approvers: Sequence[str]) -> tuple[str, ...]:
+    """Who may answer, as a question names them. Raises ToolError for what can't be a name."""
+    given: Sequence[Any] = approvers
+    odd = [each for each in given if not isinstance(each, str) or not names(each)]
+    if odd or len(approvers) > MOST_NAMES:
+        what = f"{odd[0]!r} names nobody" if odd else f"at most {MOST_NAMES} may be named"
+        raise ToolError(f"it can't be asked: {what}")
+    return tuple(dict.fromkeys(approvers))
+
+
+def addressed(draft: InteractionRequest, approvers: tuple[str, ...]) -> InteractionRequest:
+    """The question for these people; for whom the definition names if there are none."""
+    if not approvers:
+        return draft
+    return draft.model_copy(update={"audience": Audience(approvers=approvers)})
 
 
 def _json(draft: InteractionRequest) -> bytes:

@@ -221,6 +221,9 @@ def own_ask(asker: Asker, call: CallState, draft: R, now: datetime) -> R:
     if draft.on_expiry == "deny":
         fields["on_expiry"] = asker.on_expiry
         fields |= asker.of_whom(call.call.tool, call.risk, on_expiry=asker.on_expiry)
+    if draft.audience.approvers:
+        named = {"approvers": draft.audience.approvers}
+        fields["audience"] = fields["audience"].model_copy(update=named)
     return draft.model_copy(update=fields).with_digest()
 
 

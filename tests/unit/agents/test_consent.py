@@ -18,7 +18,7 @@ from placet.agents.definitions import read_definition
 from placet.agents.inprocess import RunResult
 from placet.agents.scripted import calls, says, steps
 from placet.domain.consent import ConsentRules, rule_for
-from placet.domain.interaction import ApprovalDecision
+from placet.domain.interaction import ApprovalDecision, InteractionRequest
 from placet.errors import DefinitionError
 
 pytestmark = pytest.mark.unit
@@ -177,3 +177,34 @@ def test_a_file_says_it_too(tmp_path: Any) -> None:
     file.write_text('model = "openai:gpt-5"\n[human_input]\nquorums = 2\n')
     with pytest.raises(DefinitionError, match=r"human_input\.quorums"):
         read_definition(file)
+
+
+@tool
+async def who(ctx: Context, names: list[str]) -> str:
+    """Ask somebody in particular."""
+    with ctx.asking(*names):
+        return f"{await ctx.confirm('Is it you?')} {ctx.outcome}"
+
+
+class Quiet:
+    """Answers nothing, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[InteractionRequest] = []
+
+    async def ask(self, request: InteractionRequest) -> None:
+        self.asked.append(request)
+
+
+@pytest.mark.parametrize("names", [["ann", "group:leads"], [""], ["a\u202eb"], ["x"] * 101])
+async def test_one_question_may_be_for_others(names: list[str]) -> None:
+    people = Quiet()
+    model = ScriptedModel(steps(calls(("who", {"names": names})), says("done")))
+    agent = Agent("a", tools=[who], model=model, human_input=HumanInput(approvers=("bob",)))
+    run = await agent.run("go", interaction_handler=people, user="zoe")
+    if names[0] != "ann":
+        assert people.asked == []
+        assert "it can't be asked" in str(run.journal)
+        return
+    (asked,) = people.asked
+    assert asked.audience.named == ("zoe", "ann", "group:leads")
