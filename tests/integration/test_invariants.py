@@ -240,7 +240,8 @@ async def resolution(placet: System, input_id: str) -> Resolution:
 
 async def let_expire(placet: System, input_id: str) -> None:
     """Move a deadline into the past; the broker's own timer does the rest."""
-    past = {"expires_at": datetime(2020, 1, 1, tzinfo=UTC), "due": datetime(2020, 1, 1, tzinfo=UTC)}
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    past = {"expires_at": long_ago, "next_at": long_ago, "due": long_ago}
     await placet.broker.interactions.collection.update(input_id, {}, {"$set": past})
 
 

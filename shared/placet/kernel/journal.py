@@ -22,7 +22,7 @@ class _Fact(Value):
     at: datetime | None = None
     """When, by the writer's clock; for people."""
     op: str = ""
-    """The operation id of the write that brought it."""
+    """Of the write that brought it."""
 
 
 class RunStarted(_Fact):
@@ -139,7 +139,7 @@ class InputOpened(_Fact):
     ask: int | None = None
     """A tool's own ask: its number in the call, from 0; a review: the attempt in doubt."""
     policy: AnswerPolicy = Field(default=ONE_YES, exclude_if=lambda policy: policy == ONE_YES)
-    """How many must say yes, and who can't: what an approval was given under."""
+    """What an approval was given under."""
 
 
 class InputResolved(_Fact):

@@ -31,6 +31,7 @@ LONG_FILES = {
         400,
         "the nine kinds of request are one union, read from top to bottom",
     ),
+    "shared/placet/kernel/journal.py": (320, "every fact of a run, one class each"),
     "shared/placet/messages/examples.py": (360, "the golden examples of every message"),
     "shared/placet/testing/bus_cases.py": (450, "the conformance cases of one port, a class each"),
     "shared/placet/testing/store_cases.py": (480, "the conformance cases of one port"),
