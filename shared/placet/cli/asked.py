@@ -1,11 +1,13 @@
 """A question as lines for a terminal: what is asked, by kind, and how it ended."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.markup import escape
 
+from placet.domain.audience import Priority
 from placet.domain.form import choices
 from placet.domain.interaction import (
     ApprovalRequest,
@@ -18,7 +20,7 @@ from placet.domain.interaction import (
     ReviewRequest,
     UrlRequest,
 )
-from placet.domain.resolution import Resolution
+from placet.domain.resolution import Input, Resolution, VoteShown
 from placet.domain.showing import ODD, TRUSTING, looks_odd
 from placet.domain.visible import visible
 
@@ -49,10 +51,42 @@ def lines(request: InteractionRequest) -> Iterator[str]:
         yield "[dim]if nobody answers:[/] the run stops"
 
 
+def attended(found: Input) -> Iterator[str]:
+    """What people have done with it so far, and how many it takes; nothing where one yes is enough."""
+    request, policy = found.request, found.request.policy
+    if found.proposed_args is not None:
+        changed = f"[yellow]{safe(found.votes[0].by)} changed the arguments; these would run:[/] "
+        yield from _block(found.proposed_args, changed)
+    if policy.quorum > 1 or found.votes:
+        said = [_vote(vote) for vote in found.votes]
+        yield f"takes {policy.quorum} people: {len(said)} said yes" + _listed(said)
+    if policy.exclude_initiator and request.audience.initiator:
+        yield f"{safe(request.audience.initiator)} can't approve it, and may refuse it"
+    if request.priority is not Priority.NORMAL or request.labels:
+        yield f"[dim]{request.priority}{_listed([safe(each) for each in request.labels])}[/]"
+    if found.claimed is not None and found.claimed.until > datetime.now(UTC):
+        yield f"[dim]{safe(found.claimed.by)} is looking at it[/]"
+    if found.unanswerable:
+        yield "[red]fewer people may answer it than it takes[/]"
+
+
+def _vote(vote: VoteShown) -> str:
+    stands_in = "" if vote.on_behalf_of == vote.by else f" for {vote.on_behalf_of}"
+    return safe(vote.by + stands_in)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f" ({', '.join(words)})" if words else ""
+
+
 def ended(resolution: Resolution) -> Iterator[str]:
     """How it ended: what was answered and why, by whom, when, and through what."""
     outcome = resolution.outcome
     by = f"by {safe(resolution.by.id)}" if resolution.by else "by nobody"
+    if resolution.voters:
+        by = f"by {safe(', '.join(resolution.voters))}"
+    elif resolution.on_behalf_of:
+        by += f" for {safe(resolution.on_behalf_of)}"
     at = f"{resolution.at:%Y-%m-%d %H:%M:%S} UTC"
     through = f", through {safe(resolution.channel)}" if resolution.channel else ""
     yield f"[bold]{outcome.decision or outcome.state}[/] {by}, {at}{through}"

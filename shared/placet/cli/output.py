@@ -43,6 +43,9 @@ def print_input(each: Input) -> None:
         out.print(f"  [dim]from:[/] {safe(' / '.join(request.path))}")
     for line in asked.lines(request):
         out.print(f"  {line}")
+    if each.state == "pending":
+        for line in asked.attended(each.value):
+            out.print(f"  {line}")
     if request.expires_at and each.state == "pending":
         out.print(f"  [dim]until {request.expires_at:%Y-%m-%d %H:%M} UTC[/]")
     if each.resolution:

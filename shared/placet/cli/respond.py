@@ -139,7 +139,7 @@ async def settle(
     more: Callable[[Input], str],
 ) -> int:
     """Answer what was shown, and print what became of it; `more` is said behind its state."""
-    digest = target.value.request.digest or None
+    digest = target.value.digest or target.value.request.digest or None
     try:
         settled = await target.settle(action, value, from_=from_, digest=digest)
     except Conflict as error:
