@@ -31,7 +31,6 @@ from placet_broker.usecases.attend_input import AttendInput
 from placet_broker.usecases.close_input import CloseInput
 from placet_broker.usecases.endings import Endings
 from placet_broker.usecases.export_audit import ExportAudit
-from placet_broker.usecases.extend_input import ExtendInput
 from placet_broker.usecases.link_input import LinkInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
@@ -156,7 +155,6 @@ class Broker:
             answer_input=answer_input,
             answer_batch=AnswerBatch(interactions, clock, metrics, checks, endings, answer_input),
             attend_input=AttendInput(interactions, clock, checks, endings),
-            extend_input=ExtendInput(interactions, clock, checks, endings),
             link_input=LinkInput(interactions, outbox, clock, checks, answer_input),
             export_audit=ExportAudit(interactions, clock),
             close_input=CloseInput(interactions, outbox, clock, metrics),

@@ -1,4 +1,4 @@
-"""/v1/inputs/{id}/...: looking at an input, and who may answer it."""
+"""/v1/inputs/{id}/...: looking at an input, giving it time, and who may answer it."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -6,7 +6,13 @@ from starlette.responses import Response
 from placet.domain.resolution import Input
 from placet.process.access import authenticate
 from placet.process.http import json_response
-from placet_broker.api.bodies import AudienceBody, SignedBody, read, read_or_nothing
+from placet_broker.api.bodies import (
+    AudienceBody,
+    ExtendBody,
+    SignedBody,
+    read,
+    read_or_nothing,
+)
 from placet_broker.usecases import UseCases
 
 
@@ -36,5 +42,13 @@ def router(use_cases: UseCases) -> APIRouter:
         body = await read(AudienceBody, request)
         changed = await attend.edit_audience(id, who, body.add, body.remove)
         return json_response(changed.as_json())
+
+    @routes.post("/{id}/extend", response_model=Input, summary="More time")
+    async def extend(id: str, request: Request) -> Response:
+        """Move the deadline later, for whoever may answer; at most to 30 days from now."""
+        who = await authenticate(request)
+        body = await read(ExtendBody, request)
+        record = await attend.extend(id, who, body.named, body.expires_at)
+        return json_response(record.as_json())
 
     return routes

@@ -16,7 +16,7 @@ from placet.process.crash import crash_point
 from placet.process.cursors import Cursor, Limit
 from placet.process.http import json_response
 from placet_broker import ports
-from placet_broker.api.bodies import AnswerBody, ExtendBody, documented, read
+from placet_broker.api.bodies import AnswerBody, documented, read
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.submissions import submitted
 from placet_broker.rules.record import Record
@@ -118,14 +118,6 @@ def router(use_cases: UseCases) -> APIRouter:
     )
     async def answer_of_agent(agent: str, id: str, request: Request) -> Response:
         return await _answer(use_cases, request, id, agent)
-
-    @routes.post("/inputs/{id}/extend", response_model=Input, summary="More time")
-    async def extend(id: str, request: Request) -> Response:
-        """Move the deadline later, for whoever may answer; at most to 30 days from now."""
-        who = await authenticate(request)
-        body = await read(ExtendBody, request)
-        record = await use_cases.extend_input(id, body.expires_at, who, body.named)
-        return json_response(record.as_json())
 
     return routes
 

@@ -7,7 +7,6 @@ from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.attend_input import AttendInput
 from placet_broker.usecases.close_input import CloseInput
 from placet_broker.usecases.export_audit import ExportAudit
-from placet_broker.usecases.extend_input import ExtendInput
 from placet_broker.usecases.link_input import LinkInput
 from placet_broker.usecases.mark_applied import MarkApplied
 from placet_broker.usecases.open_request import OpenRequest
@@ -23,7 +22,6 @@ class UseCases:
     answer_input: AnswerInput
     answer_batch: AnswerBatch
     attend_input: AttendInput
-    extend_input: ExtendInput
     link_input: LinkInput
     export_audit: ExportAudit
     close_input: CloseInput

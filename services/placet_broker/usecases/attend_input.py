@@ -1,8 +1,8 @@
-"""What people do with a question besides answering it: look at it, let it go, name who may answer."""
+"""What people do with a question besides answering it: look at it, give it time, name who may answer."""
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from placet.clock import Clock
 from placet.domain.audience import MOST_NAMES
@@ -11,7 +11,7 @@ from placet.domain.person import Person
 from placet.errors import FieldError, Invalid, Unavailable
 from placet.process.caller import Caller, Scope
 from placet_broker.ports import Interactions
-from placet_broker.rules import answering, escalating
+from placet_broker.rules import answering, deadlines, escalating
 from placet_broker.rules.record import Claim, Record
 from placet_broker.usecases.answer_input import TRIES
 from placet_broker.usecases.endings import Endings
@@ -23,7 +23,7 @@ Change = Callable[[Record], Awaitable[Record | None]]
 
 
 class AttendInput:
-    """Claims, releases and audiences; each leaves an entry in the history."""
+    """Claims, releases, more time, and audiences; each leaves an entry in the history."""
 
     def __init__(
         self, interactions: Interactions, clock: Clock, checks: Checks, endings: Endings
@@ -55,6 +55,25 @@ class AttendInput:
         if record.claim is None or record.claim.by != who:
             return record
         return await self._change(record, lambda r: self._interactions.claim(r, None, who))
+
+    async def extend(
+        self, input_id: str, caller: Caller, named: Person | None, to: datetime
+    ) -> Record:
+        """Move the deadline later, at most to 30 days from now. To the one that it has already is fine.
+
+        Raises as `claim`, and Invalid: it has no deadline, or this one is earlier, or too far away.
+        """
+        record = await self._checks.find(input_id)
+        who = (await self._checks.who(record, caller, named)).person.id
+        to = deadlines.kept(to, "/expires_at")
+
+        async def change(current: Record) -> Record | None:
+            deadlines.check_extension(current, to, self._clock.now())
+            if to == current.expires_at:
+                return current
+            return await self._interactions.extend(current, to, who)
+
+        return await self._change(record, change)
 
     async def edit_audience(
         self, input_id: str, caller: Caller, add: Collection[str], remove: Collection[str]
