@@ -1,14 +1,12 @@
 """The adapter of `Interactions` on any document store."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from itertools import product
 from typing import Any
 
 from placet import audit
 from placet.clock import Clock
-from placet.domain.interaction import InputState
 from placet.process import logs
 from placet.store.port import Database, Document, Index
 from placet_broker.ports import Query, Trail
@@ -18,6 +16,7 @@ from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.rules.voting import Ballot
 from placet_broker.store import rows
+from placet_broker.store.streams import streams
 
 INDEXES = (
     Index((("namespace", 1), ("state", 1), ("opened_at", 1), ("_id", 1))),
@@ -174,13 +173,13 @@ class StoredInteractions:
     async def _found(self, query: Query) -> list[Document]:
         direction = 1 if query.oldest_first or query.state == "pending" else -1
         sort = [("opened_at", direction), ("_id", direction)]
-        streams = await asyncio.gather(
+        pages = await asyncio.gather(
             *(
                 self.collection.find(where, sort=sort, limit=query.limit)
-                for where in _streams(query, direction)
+                for where in streams(query, direction)
             )
         )
-        found = {document["_id"]: document for stream in streams for document in stream}
+        found = {document["_id"]: document for page in pages for document in page}
         ordered = sorted(
             found.values(), key=lambda d: (d["opened_at"], d["_id"]), reverse=direction < 0
         )
@@ -252,36 +251,6 @@ def _decision(record: Record, part: Settlement | Ballot, now: datetime) -> rows.
         noted = settling.noted_vote(record, part.latest, now, part.voided)
         return rows.vote(record, part.votes, part.links, noted)
     return rows.settle(record, part, settling.noted(record, part, now))
-
-
-def _streams(query: Query, direction: int) -> Iterator[dict[str, Any]]:
-    """What each stream of the index must match: one state, and of the words at most one by the index."""
-    states = [query.state] if query.state else [str(state) for state in InputState]
-    for state, first in product(states, query.any_of or (None,)):
-        # Tombstones have no body and are shown to nobody.
-        where: dict[str, Any] = {
-            "namespace": query.namespace,
-            "state": state,
-            "request": {"$ne": ""},
-        }
-        wanted = [{"words": word} for word in (first, *query.all_of) if word is not None]
-        if wanted:
-            where["$and"] = wanted
-        if opened_at := _between(query):
-            where["opened_at"] = opened_at
-        if query.after:
-            at, id = query.after
-            beyond = "$gt" if direction > 0 else "$lt"
-            where["$or"] = [
-                {"opened_at": {beyond: at}},
-                {"opened_at": at, "_id": {beyond: id}},
-            ]
-        yield where
-
-
-def _between(query: Query) -> dict[str, datetime]:
-    bounds = {"$gte": query.since, "$lt": query.until}
-    return {operator: at for operator, at in bounds.items() if at is not None}
 
 
 _FACTS = (
