@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from placet.bus.topology import TOPOLOGY
+from placet.cli.contracts import openapi
 from placet.messages.users import BROKER_USER, NOTIFIER_USER, RUNNER_USER
 from placet.process.settings import Settings
 from placet_broker.settings import BrokerSettings
@@ -204,6 +206,22 @@ def test_the_front_door_sends_every_path_to_the_service_that_has_it(
         assert routes.upstream(concrete) == service, path
 
 
+def test_the_front_door_sends_every_page_to_the_service_that_has_it() -> None:
+    routes = front_door.routes((ROOT / "deploy/front-door/nginx.conf").read_text())
+    pages = {(service, path) for service, path in served() if not path.startswith("/v1/")}
+    assert {("broker", "/l/{token}"), ("broker", "/inbox/{id}")} <= pages
+    for service, path in pages:
+        assert routes.upstream(re.sub(r"\{[^}]+\}", "some-id_1", path)) == service, path
+
+
+def served() -> Iterator[tuple[str, str]]:
+    """Every path of every service."""
+    for name, app in openapi.apps():
+        for service in app.state.services:
+            for router in service.routers:
+                yield from ((name, getattr(route, "path", "")) for route in router.routes)
+
+
 @pytest.mark.parametrize(
     ("path", "service"),
     [
@@ -211,6 +229,9 @@ def test_the_front_door_sends_every_path_to_the_service_that_has_it(
         ("/inbox", "broker"),
         ("/inbox/inp_1", "broker"),
         ("/login", "broker"),
+        ("/login/oidc", "broker"),
+        ("/login/oidc/callback", "broker"),
+        ("/l/0123.secret", "broker"),
         ("/channels/slack", "notifier"),
         ("/v1/agents/ops/inputsother", "runner"),
         ("/v1/agents/inputs/runs", "runner"),

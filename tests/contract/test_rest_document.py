@@ -1,6 +1,7 @@
 """The description of REST is whole: words, examples that fit, and every code that it replies with."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,30 @@ NEVER_ON_REST = {
     "address_refused": "is a delivery's `last_error`",
     "call_failed": "is a delivery's `last_error`",
     "not_retryable": "is told by `placet dead`",
+    "grant_refused": "is shown on the page that the issuer sends the browser back to",
 }
 """Codes of errors that no request ends with, and why."""
-_RAISING = {"Conflict", "Gap", "problem"}
+NO_CREATION = {
+    **{
+        f"broker.{name}": "the same outcome again is 200"
+        for name in ("answer", "answer_of_agent", "answer_several", "answer_several_of_agent")
+    },
+    "broker.ask": "the request's own id, or its run's and call's, makes it one",
+    "broker.withdraw": "once it is withdrawn, again changes nothing",
+    "broker.extend": "the same deadline again changes nothing",
+    "broker.claim": "the same claim again is the same",
+    "broker.release": "once it is released, again changes nothing",
+    "broker.edit_audience": "the same change again changes nothing",
+    "broker.create_code": "a code is shown once and kept nowhere: whoever lost the reply needs another, "
+    "which ends the one before",
+    "broker.lift": "once it is lifted, again changes nothing",
+    "runner.abort": "once it has ended, again changes nothing",
+    "runner.abort_run": "once it has ended, again changes nothing",
+    "notifier.rotate": "a secret is shown once: whoever lost the reply rotates again",
+    "notifier.redeliver": "a delivery is at least once anyway, under one id",
+}
+"""What is posted without an `Idempotency-Key`, and why."""
+_RAISING = {"Conflict", "NotAllowed", "Gap", "problem"}
 
 
 def fits(schema: dict[str, Any], value: Any) -> None:
@@ -61,7 +83,7 @@ def test_every_body_and_reply_has_an_example_that_fits_its_schema(name: str) -> 
     contents |= {s: r.get("content", {}) for s, r in operation["responses"].items() if s < "400"}
     for where, content in contents.items():
         for shown in content.values():
-            assert "example" in shown, f"{name} {where}: add it to placet.process.samples"
+            assert "example" in shown, f"{name} {where}: add it to placet.process.rest"
             fits(shown["schema"], shown["example"])
 
 
@@ -85,13 +107,29 @@ def test_every_list_comes_in_pages() -> None:
 
 
 def test_every_creation_takes_an_idempotency_key() -> None:
-    own_rule = {"broker.ask", "broker.withdraw", "broker.extend", "notifier.rotate"}
-    answers = {name for name in OPERATIONS if name.startswith("broker.answer")}
-    ends = {"runner.abort", "runner.abort_run", "notifier.redeliver"}
-    for name, (path, method, operation) in OPERATIONS.items():
-        if method == "post" and name not in own_rule | answers | ends:
-            names = {each["name"] for each in operation["parameters"]}
-            assert "Idempotency-Key" in names, path
+    posts = {name: found for name, (_, method, found) in OPERATIONS.items() if method == "post"}
+    takes = {
+        name
+        for name, found in posts.items()
+        if "Idempotency-Key" in {each["name"] for each in found.get("parameters", ())}
+    }
+    assert set(posts) == takes | set(NO_CREATION)
+    assert not takes & set(NO_CREATION)
+
+
+def test_the_page_of_the_documentation_has_every_operation() -> None:
+    rows = re.findall(r"^\| (`[A-Z].*?`) \|", (DOCS / "rest.md").read_text(), re.M)
+    shown = set()
+    for row in rows:
+        methods: list[str] = []
+        for words in re.findall(r"`([^`]+)`", row):
+            method, _, path = words.partition(" ")
+            methods = [*methods, method]
+            if path:
+                plain = _nameless(path.partition("?")[0])
+                shown |= {(each, plain) for each in methods}
+                methods = []
+    assert shown == {(m.upper(), _nameless(path)) for path, m, _ in OPERATIONS.values()}
 
 
 def test_every_code_in_the_source_is_in_the_table_or_never_on_rest() -> None:
@@ -123,6 +161,10 @@ def codes_in_the_source() -> Iterator[str]:
                 yield from _of_class(node)
             elif isinstance(node, ast.Call) and _name(node.func) in _RAISING:
                 yield from (_text(each.value) for each in node.keywords if _is_code(each))
+
+
+def _nameless(path: str) -> str:
+    return re.sub(r"\{[^}]+\}", "{}", path)
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from placet.process.access import caller
@@ -14,6 +14,8 @@ from placet_broker.usecases import UseCases
 
 Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
 Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
+Since = Annotated[datetime | None, Query(description="Opened then or later; UTC unless said.")]
+Until = Annotated[datetime | None, Query(description="Opened before that.")]
 LINES = "application/x-ndjson"
 
 
@@ -28,9 +30,7 @@ def router(use_cases: UseCases) -> APIRouter:
         response_class=StreamingResponse,
         responses={200: {"content": {LINES: {}}}},
     )
-    async def export_audit(
-        who: Operator, since: datetime | None = None, until: datetime | None = None
-    ) -> Response:
+    async def export_audit(who: Operator, since: Since = None, until: Until = None) -> Response:
         """JSON lines, one an input; the last line is a signed digest of them all."""
         lines: AsyncIterator[bytes] = trails.export(who, _utc(since), _utc(until))
         return StreamingResponse(lines, media_type=LINES)

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from placet.process.access import caller
@@ -12,10 +12,12 @@ from placet.process.auth import Caller
 from placet.process.auth.delegations import Delegations
 from placet.process.cursors import Cursor, Limit, place_of
 from placet.process.http import json_response
+from placet.process.idempotency import Key, once
 from placet_broker.api.bodies import DelegationBody, documented, read
 from placet_broker.api.listing import aged_page
 from placet_broker.api.people import Reader
 
+InForce = Annotated[bool, Query(description="Without those that have ended.")]
 Anybody = Annotated[Caller, Depends(caller())]
 
 
@@ -25,7 +27,7 @@ def router(delegations: Delegations) -> APIRouter:
 
     @routes.get("", summary="Delegations, newest first")
     async def list_delegations(
-        who: Reader, in_force: bool = False, limit: Limit = 50, cursor: Cursor = None
+        who: Reader, in_force: InForce = False, limit: Limit = 50, cursor: Cursor = None
     ) -> Response:
         """Those that have ended too, unless `in_force`."""
         after = place_of("delegations", cursor, datetime, str)
@@ -40,11 +42,15 @@ def router(delegations: Delegations) -> APIRouter:
     @routes.post(
         "", status_code=201, openapi_extra=documented(DelegationBody), summary="Delegate answering"
     )
-    async def delegate(who: Anybody, request: Request) -> Response:
-        """Of one's own with `inputs:answer`, of somebody else with `operate`. No circles."""
+    async def delegate(who: Anybody, request: Request, key: Key = None) -> Response:
+        """Of one's own with `inputs:answer`, of somebody else with `operate`. No circles.
+
+        The same request again under its `Idempotency-Key` is 200, with the delegation as it stands.
+        """
         body = await read(DelegationBody, request)
-        made = await delegations.create(who, body.to, body.until, body.named)
-        return _reply(made, 201)
+        one = once(who, "delegations", key, body.model_dump(mode="json"))
+        made, fresh = await delegations.create(who, body.to, body.until, body.named, one)
+        return _reply(made, 201 if fresh else 200)
 
     @routes.get("/{id}", summary="One delegation")
     async def get_delegation(who: Reader, id: str) -> Response:

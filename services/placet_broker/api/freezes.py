@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
 from placet.domain.freeze import Freeze
@@ -12,6 +12,7 @@ from placet.process.access import authenticate, caller
 from placet.process.auth import Caller, Scope
 from placet.process.cursors import Cursor, Limit, cursor_of, place_of
 from placet.process.freezes import StoredFreezes
+from placet.process.idempotency import Key, once
 from placet_broker.api.bodies import FreezeBody, documented, read
 
 READERS = (Scope.FREEZE, Scope.RUNS_READ, Scope.INPUTS_READ)
@@ -25,6 +26,9 @@ async def _reader(request: Request) -> Caller:
     return who
 
 
+Active = Annotated[
+    bool | None, Query(description="Those that hold, or those that were lifted; else both.")
+]
 Operator = Annotated[Caller, Depends(caller(Scope.FREEZE))]
 Reader = Annotated[Caller, Depends(_reader)]
 
@@ -46,16 +50,29 @@ def router(freezes: StoredFreezes) -> APIRouter:
         openapi_extra=documented(FreezeBody),
         summary="Keep calls from starting",
     )
-    async def freeze(who: Operator, request: Request) -> Freeze:
-        """What runs already runs on. A covered call that is approved waits, and its yes is kept."""
+    async def freeze(
+        who: Operator, request: Request, response: Response, key: Key = None
+    ) -> Freeze:
+        """What runs already runs on. A covered call that is approved waits, and its yes is kept.
+
+        The same request again under its `Idempotency-Key` is 200, with the freeze as it stands.
+        """
         body = await read(FreezeBody, request)
-        return await freezes.freeze(
-            who.namespace, agent=body.agent, tools=body.tools, reason=body.reason, by=who.id
+        one = once(who, "freezes", key, body.model_dump(mode="json"))
+        made, fresh = await freezes.freeze(
+            who.namespace,
+            agent=body.agent,
+            tools=body.tools,
+            reason=body.reason,
+            by=who.id,
+            once=one,
         )
+        response.status_code = 201 if fresh else 200
+        return made
 
     @routes.get("", summary="What is, or was, kept from starting")
     async def list_freezes(
-        who: Reader, active: bool | None = None, limit: Limit = 50, cursor: Cursor = None
+        who: Reader, active: Active = None, limit: Limit = 50, cursor: Cursor = None
     ) -> FreezePage:
         after = place_of("freezes", cursor, datetime, str)
         found = await freezes.page(

@@ -27,6 +27,9 @@ Wait = Annotated[
     float, Query(ge=0, le=60, description="Seconds to wait for, at most, until it settles.")
 ]
 IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=500)]
+_STATE = "Pending ones come oldest first, others newest first."
+_LABEL = "A label that it was asked with; of several it has each."
+_RUN = "A run's id; of a root run, those of all runs below it too."
 _ANSWERS = documented(AnswerBody)
 
 
@@ -35,12 +38,12 @@ class Narrowed:
 
     def __init__(
         self,
-        state: InputState | None = None,
-        kind: Kind | None = None,
-        priority: Priority | None = None,
-        label: Annotated[list[str] | None, Query(max_length=10)] = None,
-        run: Annotated[str | None, Query(max_length=200)] = None,
-        mine: bool = False,
+        state: Annotated[InputState | None, Query(description=_STATE)] = None,
+        kind: Annotated[Kind | None, Query(description="What is asked.")] = None,
+        priority: Annotated[Priority | None, Query(description="How urgent it is now.")] = None,
+        label: Annotated[list[str] | None, Query(max_length=10, description=_LABEL)] = None,
+        run: Annotated[str | None, Query(max_length=200, description=_RUN)] = None,
+        mine: Annotated[bool, Query(description="Only what the caller may answer.")] = False,
     ) -> None:
         self.state = state
         self.mine = mine

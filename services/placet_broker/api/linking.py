@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from placet.process.access import authenticate
 from placet.process.http import json_response
+from placet.process.idempotency import Key, once
 from placet_broker.api.bodies import LinkBody, read
 from placet_broker.rules.record import Link
 from placet_broker.usecases import UseCases
@@ -20,17 +21,21 @@ def router(use_cases: UseCases) -> APIRouter:
     links = use_cases.link_input
 
     @routes.post("/{id}/links", status_code=201, summary="Make a one-time link")
-    async def create_link(id: str, request: Request) -> Response:
+    async def create_link(id: str, request: Request, key: Key = None) -> Response:
         """For a channel that reaches people: it names one person and one answer, and proves nobody.
 
-        The token is in this reply and nowhere else; the page is `/l/TOKEN`.
+        The token is in this reply and nowhere else; the page is `/l/TOKEN`. The same request again
+        under its `Idempotency-Key` is 200, with the link and without the token.
         """
         who = await authenticate(request)
         body = await read(LinkBody, request)
-        wanted = Wanted(body.person, body.action, body.content, timedelta(seconds=body.seconds))
+        one = once(who, f"links of {id}", key, body.model_dump(mode="json"))
+        life = timedelta(seconds=body.seconds)
+        wanted = Wanted(body.person, body.action, body.content, life, one)
         token, link = await links.create(id, who, wanted)
-        shown = {**_shown(link), "token": token, "path": f"/l/{token}"}
-        return json_response(orjson.dumps(shown), 201)
+        path = token and f"/l/{token}"
+        shown = {**_shown(link), "token": token, "path": path}
+        return json_response(orjson.dumps(shown), 201 if token else 200)
 
     @routes.post("/{id}/links/{link}/code", status_code=201, summary="Make a link's one-time code")
     async def create_code(id: str, link: str, request: Request) -> Response:

@@ -65,6 +65,8 @@ class Link:
     tries: int = 0
     """Wrong codes so far."""
     used_at: datetime | None = None
+    once: str | None = None
+    """The digest of the request that made it, if that had an `Idempotency-Key`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from placet.domain.person import Person
 from placet.errors import FieldError, Invalid, NotAllowed, Unavailable
 from placet.ids import new_id
 from placet.process.caller import Caller, Scope
+from placet.process.idempotency import Once
 from placet_broker.ports import Interactions, Outbox
 from placet_broker.rules import answering, linking, outgoing
 from placet_broker.rules.record import Link, Record
@@ -28,6 +29,8 @@ class Wanted:
     action: Action
     content: Any
     life: timedelta
+    once: Once | None = None
+    """What makes it one, however often it is asked for."""
 
 
 class LinkInput:
@@ -47,31 +50,25 @@ class LinkInput:
         self._checks = checks
         self._answer = answer
 
-    async def create(self, input_id: str, caller: Caller, wanted: Wanted) -> tuple[str, Link]:
+    async def create(
+        self, input_id: str, caller: Caller, wanted: Wanted
+    ) -> tuple[str | None, Link]:
         """A token, shown this once, and its link, of which only a hash is kept.
+
+        No token where `once` says that the link was made before, whatever became of the input since.
 
         Raises:
             NotFound, NotAllowed: without `answer:as`, or for somebody who may not answer it so.
             Invalid: the content does not fit, too many links, or a life beyond 30 days.
-            Conflict: it has settled.
+            Conflict: it has settled, or another was made under that key.
         """
         caller.need(Scope.ANSWER_AS)
         record = await self._checks.find(input_id)
+        if before := _made_before(record, wanted.once):
+            return None, before
         await self._check_fits(record, caller, wanted)
-        if not timedelta(0) < wanted.life <= linking.LONGEST_LIFE:
-            raise Invalid(
-                "a link is good for at most 30 days", [FieldError("/seconds", "too long")]
-            )
         token = linking.token(record.id, secrets.token_urlsafe(32))
-        made = Link(
-            id=new_id("lnk"),
-            hash=linking.hashed(token),
-            person=wanted.person,
-            action=wanted.action,
-            content=wanted.content,
-            digest=record.shown_digest,
-            until=self._clock.now() + wanted.life,
-        )
+        made = self._made(record, wanted, token)
         for _ in range(TRIES):
             if not record.pending:
                 raise settled_otherwise(record)
@@ -82,7 +79,21 @@ class LinkInput:
             if await self._interactions.relink(record, links, "linked", caller.id, made.id):
                 return token, made
             record = await self._checks.find(input_id)
+            if before := _made_before(record, wanted.once):
+                return None, before
         raise Unavailable(f"{input_id} changes all the time; try again")
+
+    def _made(self, record: Record, wanted: Wanted, token: str) -> Link:
+        return Link(
+            id=wanted.once.named("lnk") if wanted.once else new_id("lnk"),
+            hash=linking.hashed(token),
+            person=wanted.person,
+            action=wanted.action,
+            content=wanted.content,
+            digest=record.shown_digest,
+            until=self._clock.now() + wanted.life,
+            once=wanted.once.digest if wanted.once else None,
+        )
 
     async def shown(self, token: str) -> tuple[Record, Link]:
         """What a link is for; looking changes nothing. Raises NotFound."""
@@ -171,6 +182,9 @@ class LinkInput:
         return await self._answer(answer)
 
     async def _check_fits(self, record: Record, caller: Caller, wanted: Wanted) -> None:
+        if not timedelta(0) < wanted.life <= linking.LONGEST_LIFE:
+            detail = "a link is good for at most 30 days"
+            raise Invalid(detail, [FieldError("/seconds", "too long")])
         named = Person(id=wanted.person)
         trial = Submission(
             record.id, caller, CHANNEL, wanted.action, wanted.content, named, record.shown_digest
@@ -179,3 +193,12 @@ class LinkInput:
         if not record.pending:
             raise settled_otherwise(record)
         await self._checks.said(record, trial, who)
+
+
+def _made_before(record: Record, once: Once | None) -> Link | None:
+    """The link that this very request made before. Raises Conflict if another had made it."""
+    for link in record.links:
+        if once is not None and link.id == once.named("lnk"):
+            once.check(link.once)
+            return link
+    return None

@@ -69,7 +69,7 @@ async def link(id: str, identity: str, *, json: Json = False) -> int:
 
 @people.command
 async def unlink(id: str, identity: str, *, json: Json = False) -> int:
-    """Say so no more."""
+    """Say no more that an identity on a channel is this person."""
     return await _sent("delete", id, "identities", identity, json=json)
 
 

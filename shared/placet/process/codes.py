@@ -18,6 +18,10 @@ CODES: Mapping[str, Code] = {
     "bad_host": Code(400, "not one `Host` header, or none that is a name and a port"),
     "unauthenticated": Code(401, "no valid credential"),
     "not_allowed": Code(403, "the credential, or the person, may not do this"),
+    "self_approval": Code(
+        403, "four eyes: who started it, or stands in for them, can't approve it"
+    ),
+    "wrong_code": Code(403, "the one-time code of a link is wrong or too old"),
     "not_found": Code(404, "there is none in this namespace"),
     "method_not_allowed": Code(405, "the path is there, and not with this method"),
     "conflict": Code(409, "it has ended or changed meanwhile"),
@@ -29,6 +33,11 @@ CODES: Mapping[str, Code] = {
     "not_root": Code(409, "the run is below another; talk to its root"),
     "full": Code(409, "the run has 32 unread messages"),
     "watched_otherwise": Code(409, "the run at work has another `unattended`"),
+    "identity_taken": Code(409, "the identity on that channel is another person's"),
+    "delegation_cycle": Code(409, "the delegation would close a circle"),
+    "too_many_delegations": Code(409, "somebody has at most 20 delegates"),
+    "too_many_freezes": Code(409, "a namespace has at most 100 freezes that are active"),
+    "link_dead": Code(409, "the link decides nothing any more; `input` says how it stands"),
     "in_a_file": Code(409, "a file of the operator's has a definition of that name"),
     "too_many_definitions": Code(409, "a namespace has at most 500 definitions"),
     "too_many_webhooks": Code(409, "a namespace has at most 16 webhooks"),

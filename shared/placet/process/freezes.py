@@ -8,6 +8,7 @@ from placet.clock import Clock
 from placet.domain.freeze import Freeze
 from placet.errors import Conflict, NotFound
 from placet.ids import new_id
+from placet.process.idempotency import Once
 from placet.store.port import Database, Document, Index
 
 MOST_ACTIVE = 100
@@ -30,15 +31,29 @@ class StoredFreezes:
         self._clock = clock
 
     async def freeze(
-        self, namespace: str, *, agent: str | None, tools: Sequence[str], reason: str, by: str
-    ) -> Freeze:
-        """Keep calls from starting, from now on. Raises Conflict: 100 are active already."""
+        self,
+        namespace: str,
+        *,
+        agent: str | None,
+        tools: Sequence[str],
+        reason: str,
+        by: str,
+        once: Once | None = None,
+    ) -> tuple[Freeze, bool]:
+        """Keep calls from starting, from now on: the freeze, and True.
+
+        Or the one that `once` says was made before, as it stands now, and False. Raises Conflict: 100
+        are active already, or another was made then.
+        """
+        id = once.named("frz") if once else new_id("frz")
+        if once is not None and (before := await self._made(id, once)):
+            return before, False
         active = await self._freezes.count(_active(namespace), limit=MOST_ACTIVE)
         if active >= MOST_ACTIVE:
             detail = f"{MOST_ACTIVE} freezes are active; lift some, or freeze a whole agent"
             raise Conflict(detail, code="too_many_freezes")
         made = Freeze(
-            id=new_id("frz"),
+            id=id,
             namespace=namespace,
             agent=agent,
             tools=tuple(dict.fromkeys(tools)),
@@ -46,9 +61,13 @@ class StoredFreezes:
             by=by,
             at=self._clock.now(),
         )
-        fields = made.model_dump()
-        await self._freezes.insert({"_id": fields.pop("id"), **fields, "tools": list(made.tools)})
-        return made
+        fields = made.model_dump(exclude={"id"})
+        document = {"_id": id, **fields, "tools": list(made.tools)}
+        if once is not None:
+            document["once"] = once.digest
+        if await self._freezes.insert(document) or once is None:
+            return made, True
+        return await self._made(id, once) or made, False
 
     async def lift(self, namespace: str, id: str, by: str) -> Freeze:
         """End a freeze; one that is lifted stays as it was lifted. Raises NotFound."""
@@ -98,6 +117,14 @@ class StoredFreezes:
         """How many are active in all namespaces, counted up to 1,000."""
         return await self._freezes.count({"lifted_at": None}, limit=_PAGE)
 
+    async def _made(self, id: str, once: Once) -> Freeze | None:
+        """What was made under this key before. Raises Conflict if it was another."""
+        found = await self._freezes.get(id)
+        if found is None:
+            return None
+        once.check(found.get("once"))
+        return _freeze(found)
+
     async def _all(self, where: dict[str, Any]) -> list[Freeze]:
         """Every one, page by page: one that is missed would let a call start."""
         found: list[Document] = []
@@ -114,4 +141,5 @@ def _active(namespace: str) -> dict[str, Any]:
 
 
 def _freeze(document: Document) -> Freeze:
-    return Freeze(id=document["_id"], **{k: v for k, v in document.items() if k != "_id"})
+    own = {name: value for name, value in document.items() if name not in ("_id", "once")}
+    return Freeze(id=document["_id"], **own)

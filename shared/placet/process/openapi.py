@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -10,8 +11,9 @@ from placet.messages.export import CONTRACTS
 from placet.process.access import SESSION_COOKIE
 from placet.process.platform import Service
 from placet.process.problems import of_error
-from placet.process.replies import BODIES, REPLIES, schemas
-from placet.process.samples import Sample, problems, samples
+from placet.process.rest.catalog import operations, schemas
+from placet.process.rest.operation import Operation, schema_of
+from placet.process.rest.refusals import problems
 
 _REFUSALS = {
     400: ("BadRequest", "It does not fit; `errors` lists each field."),
@@ -35,8 +37,11 @@ TAGS = {
     "runs": "Start runs of agents, look at them, tell them something, end them.",
     "definitions": "What runs can be of.",
     "grants": "What was allowed beyond one call, and taking it back.",
-    "inputs": "What waits for a person, answering it, and what happened to it.",
+    "inputs": "What waits for a person, and answering it.",
+    "audit": "What happened to each input, and an export of it.",
     "requests": "Other services ask for approvals.",
+    "freezes": "Calls that are kept from starting.",
+    "people": "Who is who, in which groups, and who stands in for whom.",
     "keys": "Credentials of the namespace.",
     "webhooks": "Endpoints that are told about events.",
     "events": "What happens, as it happens.",
@@ -48,15 +53,15 @@ _OF_FASTAPI = ("HTTPValidationError", "ValidationError")
 def document(found: Mapping[str, Any], services: Sequence[Service]) -> dict[str, Any]:
     """The document of an app, from what FastAPI found out about its routes."""
     given = found.get("components", {}).get("schemas", {})
-    example = samples()
+    known = operations()
     own = {name: schema for name, schema in given.items() if name not in _OF_FASTAPI}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Placet", "version": "1", "description": _ABOUT},
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
-        "paths": _paths(found.get("paths", {}), _owners(services), example),
+        "paths": _paths(found.get("paths", {}), _owners(services), known),
         "components": {
-            "schemas": own | _problem_schemas() | schemas(),
+            "schemas": own | _problem_schemas() | schemas(known),
             "responses": {
                 name: _refusal(text, status) for status, (name, text) in _REFUSALS.items()
             },
@@ -80,19 +85,17 @@ def _owners(services: Sequence[Service]) -> dict[str, str]:
 
 
 def _paths(
-    given: Mapping[str, Any], owners: Mapping[str, str], example: Mapping[str, Sample]
+    given: Mapping[str, Any], owners: Mapping[str, str], known: Mapping[str, Operation]
 ) -> dict[str, Any]:
+    def described(path: str, method: str, found: dict[str, Any]) -> dict[str, Any]:
+        id = f"{owners[path]}.{_name(found['operationId'], path, method)}"
+        operation = known.get(id, Operation())
+        made = {**found, "operationId": id, "x-service": owners[path]}
+        return _shown(_described(made, operation, method), operation)
+
     return {
-        path: {
-            method: _shown(
-                _described(
-                    operation, owners[path], _name(operation["operationId"], path, method), method
-                ),
-                example,
-            )
-            for method, operation in operations.items()
-        }
-        for path, operations in given.items()
+        path: {method: described(path, method, found) for method, found in methods.items()}
+        for path, methods in given.items()
     }
 
 
@@ -101,15 +104,15 @@ def _name(operation_id: str, path: str, method: str) -> str:
     return operation_id.removesuffix(re.sub(r"\W", "_", f"{path}_{method}"))
 
 
-def _described(operation: dict[str, Any], service: str, name: str, method: str) -> dict[str, Any]:
+def _described(found: dict[str, Any], operation: Operation, method: str) -> dict[str, Any]:
     """An operation as it behaves: our problems instead of FastAPI's 422, and every reply's schema."""
-    made = {**operation, "operationId": f"{service}.{name}", "x-service": service}
-    body = BODIES.get(made["operationId"])
-    if body is not None:
-        made["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
-    replies = {k: v for k, v in operation["responses"].items() if k != "422"}
+    made = dict(found)
+    if operation.sent is not None:
+        content = {"application/json": {"schema": schema_of(operation.sent)}}
+        made["requestBody"] = {"required": True, "content": content}
+    replies = {k: v for k, v in found["responses"].items() if k != "422"}
     made["responses"] = {
-        **_replies(made["operationId"], replies),
+        **_replies(operation, replies),
         **{
             str(status): {"$ref": f"#/components/responses/{_REFUSALS[status][0]}"}
             for status in _refused_with(made, method)
@@ -118,31 +121,29 @@ def _described(operation: dict[str, Any], service: str, name: str, method: str) 
     return made
 
 
-def _shown(operation: dict[str, Any], example: Mapping[str, Sample]) -> dict[str, Any]:
+def _shown(made: dict[str, Any], operation: Operation) -> dict[str, Any]:
     """An operation with an example of its body and of each reply that went well."""
-    found = example.get(operation["operationId"], Sample())
-    parts = [(found.body, operation.get("requestBody", {}))]
-    parts += [(reply, operation["responses"].get(s, {})) for s, reply in found.replies.items()]
+    parts = [(operation.body, made.get("requestBody", {}))]
+    parts += [(shown, made["responses"].get(s, {})) for s, shown in operation.replies.items()]
     for shown, part in parts:
         for content in part.get("content", {}).values():
             if shown is not None:
                 content["example"] = shown
-    return operation
+    return made
 
 
-def _replies(operation_id: str, given: dict[str, Any]) -> dict[str, Any]:
-    found = REPLIES.get(operation_id)
-    if found is None:
+def _replies(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
+    """The replies that went well, by status: as the route says, unless there is more to say."""
+    if operation.shape is None and set(operation.replies) <= set(given):
         return {status: _one_type(reply) for status, reply in given.items()}
     only = next(iter(given.values()))
-    schema = found.schema or only["content"]["application/json"]["schema"]
+    shape = operation.shape or only["content"]["application/json"]["schema"]
+    content = {"content": {"application/json": {"schema": schema_of(shape)}}}
     texts = {"200": "As it stands", "201": "Made", "202": "Accepted", "304": "Not modified"}
     return {
-        status: {
-            "description": texts[status],
-            **({"content": {"application/json": {"schema": schema}}} if status != "304" else {}),
-        }
-        for status in found.statuses
+        # An example is put into each, so each is its own.
+        status: {"description": texts[status], **(deepcopy(content) if shown is not None else {})}
+        for status, shown in operation.replies.items()
     }
 
 

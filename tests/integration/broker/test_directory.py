@@ -47,7 +47,7 @@ def soon(span: timedelta = SOON) -> datetime:
 
 
 async def delegate(directory: Directory, from_: str, to: str) -> str:
-    made = await directory.delegations.create(person(from_), to, soon())
+    made, _ = await directory.delegations.create(person(from_), to, soon())
     return str(made["id"])
 
 
@@ -148,7 +148,7 @@ async def test_a_delegation_that_has_ended_counts_for_nothing(directory: Directo
 async def test_a_delegation_counts_until_its_end_by_the_clock_of_the_database(
     directory: Directory,
 ) -> None:
-    made = await directory.delegations.create(person("ann"), "bob", soon())
+    made, _ = await directory.delegations.create(person("ann"), "bob", soon())
     past = {"$set": {"until": datetime.now(UTC) - timedelta(seconds=1)}}
     await directory._entries.change("delegation", NS, made["id"], past)
     assert ids(await directory.standing(NS, "bob")) == []
@@ -219,7 +219,7 @@ async def test_a_person_has_at_most_twenty_delegations(directory: Directory) -> 
 async def test_only_that_person_or_an_operator_delegates_and_ends(directory: Directory) -> None:
     with pytest.raises(NotAllowed, match="operate"):
         await directory.delegations.create(person("bob"), "bob", soon(), "ann")
-    made = await directory.delegations.create(operator(), "bob", soon(), "ann")
+    made, _ = await directory.delegations.create(operator(), "bob", soon(), "ann")
     assert (made["from"], made["by"]) == ("ann", "root")
     with pytest.raises(NotAllowed):
         await directory.delegations.end(person("bob"), made["id"])

@@ -33,7 +33,8 @@ async def desk(clock: HandClock) -> AsyncIterator[Desk]:
 
 async def freeze(desk: Desk, *tools: str, **fields: Any) -> Freeze:
     given = {"namespace": "default", "agent": None, "reason": "an incident", "by": "root"}
-    return await desk.broker.freezes.freeze(**(given | fields), tools=tools)
+    made, _ = await desk.broker.freezes.freeze(**(given | fields), tools=tools)
+    return made
 
 
 async def lift(desk: Desk, stop: Freeze) -> None:

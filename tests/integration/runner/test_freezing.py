@@ -478,7 +478,7 @@ async def test_nothing_starts_while_it_is_not_known_what_is_frozen() -> None:
 async def test_a_freeze_of_one_namespace_reaches_no_other() -> None:
     ledger = Ledger()
     async with system([agent(ledger, *once(LOOK))]) as placet:
-        elsewhere = await placet.broker.freezes.freeze(
+        elsewhere, _ = await placet.broker.freezes.freeze(
             "elsewhere", agent=None, tools=(), reason="theirs", by="eve"
         )
         run = await placet.client.agent("ops").run("go", user="alice")

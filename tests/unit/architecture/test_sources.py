@@ -39,7 +39,8 @@ LONG_FILES = {
 """More than 300 lines: the limit that holds instead, and why."""
 _ROUTES = "a router is a list of routes; each is short"
 LONG_FUNCTIONS = {
-    ("services/placet_broker/api/freezes.py", "router"): (50, _ROUTES),
+    ("services/placet_broker/api/delegations.py", "router"): (50, _ROUTES),
+    ("services/placet_broker/api/freezes.py", "router"): (60, _ROUTES),
     ("services/placet_broker/api/inputs.py", "router"): (90, _ROUTES),
     ("services/placet_notifier/api/events.py", "router"): (60, _ROUTES),
     ("services/placet_notifier/api/webhooks.py", "router"): (80, _ROUTES),

@@ -10,6 +10,7 @@ from placet.ids import new_id
 from placet.process.auth.entries import DELEGATION, IN_FORCE, Entries, checked_person
 from placet.process.auth.records import Place, older_than
 from placet.process.caller import Caller, Scope
+from placet.process.idempotency import Once
 from placet.store.port import Document
 
 LONGEST = timedelta(days=366)
@@ -26,37 +27,45 @@ class Delegations:
         self._standing_of = standing_of
 
     async def create(
-        self, who: Caller, to: str, until: datetime, from_: str | None = None
-    ) -> Document:
-        """Let `to` answer in the place of `from_`, the caller otherwise, up to `until`.
+        self,
+        who: Caller,
+        to: str,
+        until: datetime,
+        from_: str | None = None,
+        once: Once | None = None,
+    ) -> tuple[Document, bool]:
+        """Let `to` answer in the place of `from_`, the caller otherwise, up to `until`: that, and True.
+
+        Or what `once` says was made before, as it stands now, and False.
 
         Raises:
             Invalid: themselves, an end that has passed or is more than 366 days away, no person.
             NotAllowed: somebody else's, without the scope `operate`; or one of them is disabled.
-            Conflict: it would close a circle (`delegation_cycle`), or they have 20 already.
+            Conflict: it would close a circle (`delegation_cycle`), or they have 20 already; another
+                was made under that key.
         """
         principal = _principal(who, from_)
-        checked_person(principal, "/from")
-        checked_person(to, "/to")
-        if to == principal:
-            raise _misfit("/to", "nobody is their own delegate")
-        now = await self._entries.now()
-        if not now < until <= now + LONGEST:
-            raise _misfit("/until", f"it ends in the future, within {LONGEST.days} days")
+        id = once.named("dlg") if once else new_id("dlg")
+        if once is not None and (before := await self._made(who.namespace, id, once)):
+            return before, False
+        await self._check_fits(principal, to, until)
         await self._check_room(who.namespace, principal)
         await self._check_circle(who.namespace, principal, to)
         until = until.astimezone(UTC).replace(microsecond=until.microsecond // 1000 * 1000)
-        id = new_id("dlg")
         fields: dict[str, Any] = {"from": principal, "to": to, "until": until, "by": who.id}
         fields |= {"ended_at": None, "about": [to], "of": principal}
-        await self._entries.add(DELEGATION, who.namespace, id, **fields)
+        if once is not None:
+            fields["once"] = once.digest
+        if not await self._entries.add(DELEGATION, who.namespace, id, **fields) and once:
+            await self._made(who.namespace, id, once)
+            return await self.get(who.namespace, id), False
         try:
             # Once more: two at once may close a circle that neither has seen before.
             await self._check_circle(who.namespace, principal, to)
         except BaseException:
             await self._entries.drop(DELEGATION, who.namespace, id)
             raise
-        return await self.get(who.namespace, id)
+        return await self.get(who.namespace, id), True
 
     async def get(self, namespace: str, id: str) -> Document:
         """One delegation. Raises NotFound."""
@@ -90,6 +99,23 @@ class Delegations:
         where = {"ended_at": None}
         await self._entries.change(DELEGATION, who.namespace, id, change, where)
         return await self.get(who.namespace, id)
+
+    async def _made(self, namespace: str, id: str, once: Once) -> Document | None:
+        """What was made under this key before. Raises Conflict if it was another."""
+        found = await self._entries.get(DELEGATION, namespace, id)
+        if found is None:
+            return None
+        once.check(found.get("once"))
+        return _shown(found)
+
+    async def _check_fits(self, principal: str, to: str, until: datetime) -> None:
+        checked_person(principal, "/from")
+        checked_person(to, "/to")
+        if to == principal:
+            raise _misfit("/to", "nobody is their own delegate")
+        now = await self._entries.now()
+        if not now < until <= now + LONGEST:
+            raise _misfit("/until", f"it ends in the future, within {LONGEST.days} days")
 
     async def _check_room(self, namespace: str, principal: str) -> None:
         where: dict[str, Any] = {"namespace": namespace, "of": principal, "ended_at": None}
