@@ -37,9 +37,9 @@ class ExtendInput:
             Unavailable: nothing is certain; the same may be sent again.
         """
         record = await self._checks.find(input_id)
-        who = await self._checks.who(record, caller, named)
         to = deadlines.kept(to, "/expires_at")
         for _ in range(TRIES):
+            who = await self._checks.who(record, caller, named)
             if not record.pending:
                 raise settled_otherwise(record)
             deadlines.check_extension(record, to, self._clock.now())
@@ -48,5 +48,6 @@ class ExtendInput:
             extended = await self._interactions.extend(record, to, who.person.id)
             if extended is not None:
                 return extended
+            # Whatever came between, all is checked again.
             record = await self._endings.after_miss(record)
         raise Unavailable(f"{input_id} changes all the time; try again")
