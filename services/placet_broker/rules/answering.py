@@ -134,16 +134,19 @@ def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | 
         )
 
 
-def still_counts(record: Record, voter: Standing, initiator: Standing | None) -> bool:
-    """Whether the vote of this person counts as things are now: groups, links and delegations change."""
+def seat_now(record: Record, voter: Standing, initiator: Standing | None) -> str | None:
+    """Where the vote of this person counts as things are now; None: nowhere any more.
+
+    Groups, links and delegations change, so it may be another place than the one they voted in.
+    """
     seat = _seat(record, voter)
     if seat is None:
-        return False
+        return None
     try:
         check_may_approve(record, Answerer(voter, seat), initiator)
     except NotAllowed:
-        return False
-    return True
+        return None
+    return seat
 
 
 def _fit(id: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placet.domain.answerable import YES_OR_NO
+from placet.domain.digest import same_json
 from placet.domain.interaction import ApprovalDecision, InputState
 from placet.domain.outcome import Outcome
 from placet.domain.person import Person
@@ -46,7 +47,7 @@ def with_vote(votes: Sequence[Vote], vote: Vote) -> tuple[Vote, ...]:
         for each in votes
         # Whoever stood in for this person, or is stood in for by them, is the same yes.
         if not {each.by, each.seat} & {vote.by, vote.seat}
-        and each.outcome.args == vote.outcome.args
+        and same_json(each.outcome.args, vote.outcome.args)
     )
     return (*kept, vote)
 

@@ -43,18 +43,24 @@ class AttendInput:
             Conflict: it has settled; `body["input"]` is the input.
             Unavailable: nothing is certain; the same may be sent again.
         """
-        record = await self._checks.find(input_id)
-        who = (await self._checks.who(record, caller, named)).person.id
-        claim = Claim(who, self._clock.now() + CLAIMED_FOR)
-        return await self._change(record, lambda r: self._interactions.claim(r, claim, who))
+        until = self._clock.now() + CLAIMED_FOR
+
+        async def change(current: Record) -> Record | None:
+            who = (await self._checks.who(current, caller, named)).person.id
+            return await self._interactions.claim(current, Claim(who, until), who)
+
+        return await self._change(await self._checks.find(input_id), change)
 
     async def release(self, input_id: str, caller: Caller, named: Person | None) -> Record:
         """Take a claim back; nobody's, or somebody else's, stays as it is. Raises as `claim`."""
-        record = await self._checks.find(input_id)
-        who = (await self._checks.who(record, caller, named)).person.id
-        if record.claim is None or record.claim.by != who:
-            return record
-        return await self._change(record, lambda r: self._interactions.claim(r, None, who))
+
+        async def change(current: Record) -> Record | None:
+            who = (await self._checks.who(current, caller, named)).person.id
+            if current.claim is None or current.claim.by != who:
+                return current
+            return await self._interactions.claim(current, None, who)
+
+        return await self._change(await self._checks.find(input_id), change)
 
     async def extend(
         self, input_id: str, caller: Caller, named: Person | None, to: datetime
@@ -63,17 +69,16 @@ class AttendInput:
 
         Raises as `claim`, and Invalid: it has no deadline, or this one is earlier, or too far away.
         """
-        record = await self._checks.find(input_id)
-        who = (await self._checks.who(record, caller, named)).person.id
         to = deadlines.kept(to, "/expires_at")
 
         async def change(current: Record) -> Record | None:
+            who = (await self._checks.who(current, caller, named)).person.id
             deadlines.check_extension(current, to, self._clock.now())
             if to == current.expires_at:
                 return current
             return await self._interactions.extend(current, to, who)
 
-        return await self._change(record, change)
+        return await self._change(await self._checks.find(input_id), change)
 
     async def edit_audience(
         self, input_id: str, caller: Caller, add: Collection[str], remove: Collection[str]

@@ -1,13 +1,14 @@
 """Who somebody is, as far as an answer depends on it: looked up only where it does."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from placet.domain.person import Person
 from placet.domain.standing import Standing, alone
 from placet.errors import NotAllowed, PlacetError
 from placet.process.caller import Caller
-from placet_broker.rules import answering
+from placet_broker.rules import answering, voting
 from placet_broker.rules.answering import Answerer
 from placet_broker.rules.record import Record, Vote
 
@@ -54,18 +55,26 @@ class People:
             answering.check_may_approve(record, answerer, await self._initiator(record))
 
     async def standing_votes(self, record: Record) -> tuple[Vote, ...]:
-        """Those of its votes that still count: groups, links and delegations are read now."""
+        """Those of its votes that still count: groups, links and delegations are read now.
+
+        Each sits where its voter sits by now; of two that have come to one seat the later stands.
+        """
         if not record.votes:
             return ()
         initiator = await self._initiator(record)
-        return tuple([vote for vote in record.votes if await self._counts(record, vote, initiator)])
+        standing: tuple[Vote, ...] = ()
+        for vote in record.votes:
+            seat = await self._seat_now(record, vote, initiator)
+            if seat is not None:
+                standing = voting.with_vote(standing, replace(vote, seat=seat))
+        return standing
 
-    async def _counts(self, record: Record, vote: Vote, initiator: Standing | None) -> bool:
+    async def _seat_now(self, record: Record, vote: Vote, initiator: Standing | None) -> str | None:
         try:
             voter = await self._of(record, vote.by)
         except NotAllowed:
-            return False  # disabled meanwhile
-        return answering.still_counts(record, voter, initiator)
+            return None  # disabled meanwhile
+        return answering.seat_now(record, voter, initiator)
 
     async def barred(self, record: Record, caller: Caller) -> tuple[str, str]:
         """Why the caller can't answer it at all, and why not with a yes; empty where they may."""

@@ -139,15 +139,17 @@ class Checks:
     async def decide(self, record: Record, said: Said, now: datetime) -> Settlement | Ballot | None:
         """What an answer does to a pending interaction: ends it, or is one vote of several.
 
-        None: this very vote stands already.
+        None: this very vote stands already. Raises Conflict for one through a link that is dead by now.
         """
         links = linking.used(record.links, said.link, now)
         if record.policy.quorum == 1 or not voting.is_yes(record, said.outcome):
+            _check_link(record, said, now)
             return replace(said.settlement, links=links if said.link else ())
         vote = said.vote(now)
         standing = await self.people.standing_votes(record)
         if voting.is_repeated(standing, vote):
             return None
+        _check_link(record, said, now)
         votes = voting.with_vote(standing, vote)
         decided = voting.decided(record, votes)
         if decided is not None:
@@ -173,6 +175,12 @@ def _as_shown(record: Record, submission: Submission, outcome: Outcome) -> Outco
         detail = "what was shown is not what is asked; look at it again"
         raise Conflict(detail, code="shown_differs", body={"input": record.as_fragment()})
     return outcome.model_copy(update={"args": proposed}) if bare else outcome
+
+
+def _check_link(record: Record, said: Said, now: datetime) -> None:
+    """Whether the link that it came through is still good, as the write's own read has it."""
+    if said.link is not None:
+        linking.check_alive(record, linking.named(record, said.link), now)
 
 
 def _names_args(submission: Submission) -> bool:

@@ -57,6 +57,15 @@ def _check_text(text: str) -> None:
             raise Invalid("a text holds half a character (a lone surrogate)") from None
 
 
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same: `true` is no `1`, which Python takes it for; `1.0` is one."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(one[k], other[k]) for k in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
 def digest_of(value: Any) -> str:
     """`sha256:` + 64 hex digits of the canonical form. Raises Invalid as `canonical` does."""
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

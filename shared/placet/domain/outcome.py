@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from placet.domain.base import JsonObject, Value
+from placet.domain.digest import same_json
 from placet.domain.interaction import ApprovalDecision, InputState
 from placet.errors import FieldError, Invalid
 
@@ -31,7 +32,7 @@ class Outcome(Value):
 
     def same_as(self, other: "Outcome") -> bool:
         """Whether settling with `other` again changes nothing."""
-        return self._told() == other._told()
+        return same_json(self._told(), other._told())
 
     def _told(self) -> dict[str, Any]:
         told = self.model_dump(exclude={"reason"})
