@@ -1,7 +1,7 @@
 """`placet.broker.answers`: answers of other services; who answers is the validated AMQP user."""
 
 from placet.bus.port import Ack, Delivery, Settle
-from placet.errors import Refused
+from placet.errors import NotAllowed, Refused
 from placet.messages import AnswerMessage, decode_strict, encode
 from placet.messages.wire import NAMES, name_of
 from placet.process import logs
@@ -50,8 +50,13 @@ class AnswersConsumer:
     async def _handle(self, delivery: Delivery) -> Answered:
         check_type(delivery, NAMES[AnswerMessage])
         message = decode_strict(AnswerMessage, delivery.body)
-        address_of(delivery)
-        sender = await sender_of(delivery, self._auth)
+        try:
+            address_of(delivery)
+            sender = await sender_of(delivery, self._auth)
+        except NotAllowed as error:
+            user = f"the AMQP user {delivery.user_id}"
+            await self._answer.turned_away(message.input_id, user, str(error))
+            raise
         submission = Submission(
             input_id=message.input_id,
             caller=sender,
