@@ -212,7 +212,7 @@ async def test_a_try_over_the_bus_of_who_stands_for_no_service_is_kept(
     await bus.open()
     before = await bus.dead_count()
     await bus.publish(answer_message(record.id, True))
-    await bus.publish(answer_message(record.id, True, person=Person(id="alice")))
+    await bus.publish(answer_message(record.id, True, named="alice"))
 
     async def dead() -> bool:
         return await bus.dead_count() == before + 2
