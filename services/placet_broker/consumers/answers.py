@@ -1,14 +1,15 @@
 """`placet.broker.answers`: answers of other services; who answers is the validated AMQP user."""
 
 from placet.bus.port import Ack, Delivery, Settle
-from placet.errors import Refused
+from placet.errors import NotAllowed, Refused
 from placet.messages import AnswerMessage, decode_strict, encode
 from placet.messages.wire import NAMES, name_of
-from placet.process import logs
+from placet.process import logs, problems
 from placet.process.auth import Auth
-from placet_broker.consumers.sender import address_of, check_type, refuse, reply, sender_of
+from placet_broker.consumers.sender import PROBLEM, address_of, check_type, refuse, reply, sender_of
 from placet_broker.ports import Outbox
 from placet_broker.rules.outgoing import resolution_of
+from placet_broker.rules.record import Record
 from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.submission import Answered, Submission
 
@@ -34,9 +35,8 @@ class AnswersConsumer:
             )
         address = address_of(delivery)
         if address is not None:
-            resolution = resolution_of(answered.record)
-            body = encode(resolution)
-            await reply(delivery, address, name_of(resolution), body, self._outbox)
+            kind, body = _told(answered.record)
+            await reply(delivery, address, kind, body, self._outbox)
         return Ack()
 
     async def _secret(self, delivery: Delivery) -> bool:
@@ -50,8 +50,13 @@ class AnswersConsumer:
     async def _handle(self, delivery: Delivery) -> Answered:
         check_type(delivery, NAMES[AnswerMessage])
         message = decode_strict(AnswerMessage, delivery.body)
-        address_of(delivery)
-        sender = await sender_of(delivery, self._auth)
+        try:
+            address_of(delivery)
+            sender = await sender_of(delivery, self._auth)
+        except NotAllowed as error:
+            user = f"the AMQP user {delivery.user_id}"
+            await self._answer.turned_away(message.input_id, user, str(error))
+            raise
         submission = Submission(
             input_id=message.input_id,
             caller=sender,
@@ -64,3 +69,13 @@ class AnswersConsumer:
         )
         with logs.bound_contextvars(input_id=message.input_id):
             return await self._answer(submission)
+
+
+def _told(record: Record) -> tuple[str, bytes]:
+    """The type and body of the reply: the resolution, or how far it is with the yeses of several."""
+    if not record.pending:
+        resolution = resolution_of(record)
+        return name_of(resolution), encode(resolution)
+    detail = f"this yes is counted, {len(record.votes)} of the {record.policy.quorum} that it takes"
+    body = problems.problem(202, detail, code="voted", extra={"input": record.as_fragment()}).body
+    return PROBLEM, bytes(body)

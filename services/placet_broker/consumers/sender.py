@@ -36,9 +36,20 @@ def address_of(delivery: Delivery) -> Address | None:
     reply_to = delivery.reply_to
     if not reply_to:
         return None
-    if not reply_to.startswith((DIRECT, f"placet.reply.{delivery.user_id}.")):
+    if not _is_own(reply_to, delivery.user_id or ""):
         raise NotAllowed(f"reply_to must be {DIRECT} or placet.reply.{delivery.user_id}.*")
     return Address(reply_to, delivery.correlation_id)
+
+
+def _is_own(reply_to: str, user: str) -> bool:
+    """Whether it is the server's direct reply-to, or a queue of this user and of no other.
+
+    What follows the user's name is one word: `placet.reply.a.b.1` is of the user `a.b`, not of `a`.
+    """
+    if reply_to == DIRECT or reply_to.startswith(f"{DIRECT}."):
+        return True
+    of, _, word = reply_to.rpartition(".")
+    return bool(word) and bool(user) and of == f"placet.reply.{user}"
 
 
 async def refuse(

@@ -10,6 +10,11 @@ from placet.errors import FieldError, Invalid, NotAllowed, NotFound
 from placet.process.caller import Caller, Scope
 from placet_broker.rules.record import Record
 
+LINKED = "link:"
+"""How the credential begins of somebody who showed the code of a one-time link."""
+OWN_REQUEST = "a requester never answers its own request"
+REVIEWERS = f"a review is answered with the scope {Scope.REVIEWS_ANSWER} or by its approvers"
+
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
@@ -47,6 +52,17 @@ def for_others(caller: Caller) -> bool:
     return not caller.is_person and caller.may(Scope.ANSWER_AS)
 
 
+def lacking(record: Record, caller: Caller) -> str | None:
+    """Why this credential answers nothing here, whoever is named with it; None if it may."""
+    if caller.id == record.publisher:
+        return OWN_REQUEST
+    if caller.may(Scope.INPUTS_ANSWER):
+        return None
+    if record.kind == Kind.REVIEW:
+        return None if caller.may(Scope.REVIEWS_ANSWER) else REVIEWERS
+    return f"this credential lacks the scope {Scope.INPUTS_ANSWER}"
+
+
 def claimed_id(record: Record, caller: Caller, named: Person | None) -> str:
     """Who is said to answer: by credential; of `named` only the id is kept.
 
@@ -54,7 +70,8 @@ def claimed_id(record: Record, caller: Caller, named: Person | None) -> str:
     shown to people and told to the model as who decided.
 
     Raises:
-        NotAllowed: the credential answers as itself, and `named` is somebody else.
+        NotAllowed: the credential answers as itself, and `named` is somebody else; or `named` is
+            another service, which has a credential of its own.
         Invalid: a key with `answer:as` does not say who answers where the input names who may, or
             names an id that can't be one.
     """
@@ -63,6 +80,8 @@ def claimed_id(record: Record, caller: Caller, named: Person | None) -> str:
             raise NotAllowed(f"this credential answers as {caller.id}, not as {named.id}")
         return caller.id
     if named is not None:
+        if named.id.startswith(SERVICE) and named.id != caller.id:
+            raise NotAllowed(f"{named.id} answers with a credential of its own, and as no other's")
         return _fit(named.id)
     if record.audience.names_somebody:
         detail = "this input names who may answer it: say who answers"
@@ -70,27 +89,29 @@ def claimed_id(record: Record, caller: Caller, named: Person | None) -> str:
     return caller.id
 
 
-def is_plain(record: Record, id: str) -> bool:
-    """Whether nothing needs to be known of this id: one yes is enough, and it is named, or nobody is."""
+def is_plain(record: Record, caller: Caller, id: str) -> bool:
+    """Whether nothing needs to be known of this id: one yes is enough, and it is named, or nobody is.
+
+    A person's own key or session is worthless once they are disabled; where others say that it is
+    them, that is not known yet.
+    """
+    proved = caller.id == id and not caller.credential.startswith(LINKED)
+    if record.policy.strict or not (proved if ":" not in id else id.startswith(SERVICE)):
+        return False
     audience = record.audience
-    named = not audience.names_somebody or audience.admits({id})
-    return not record.policy.strict and named and (":" not in id or id.startswith(SERVICE))
+    if record.kind == Kind.REVIEW:
+        return id in audience.approvers or caller.may(Scope.REVIEWS_ANSWER)
+    return not audience.names_somebody or audience.admits({id})
 
 
 def refusal(record: Record, caller: Caller, who: Standing) -> str | None:
-    """Why this credential answers nothing here at all; None if it may."""
-    if record.publisher in (caller.id, who.id):
-        return "a requester never answers its own request"
-    if record.kind != Kind.REVIEW:
-        lacks = not caller.may(Scope.INPUTS_ANSWER)
-        return f"this credential lacks the scope {Scope.INPUTS_ANSWER}" if lacks else None
-    named = set(record.audience.approvers)
-    as_approver = caller.may(Scope.INPUTS_ANSWER) and any(
-        seat.names & named for seat in who.seats()
-    )
-    if as_approver or caller.may(Scope.REVIEWS_ANSWER):
+    """Why they answer nothing here with this credential, which lacks nothing; None if they may."""
+    if who.id == record.publisher:
+        return OWN_REQUEST
+    if record.kind != Kind.REVIEW or caller.may(Scope.REVIEWS_ANSWER):
         return None
-    return f"a review is answered with the scope {Scope.REVIEWS_ANSWER} or by its approvers"
+    named = set(record.audience.approvers)
+    return None if any(seat.names & named for seat in who.seats()) else REVIEWERS
 
 
 def seat_for(record: Record, caller: Caller, who: Standing) -> str | None:
@@ -103,7 +124,9 @@ def seat_for(record: Record, caller: Caller, who: Standing) -> str | None:
 def _seat(record: Record, who: Standing) -> str | None:
     if not record.audience.names_somebody:
         return who.id
-    return next((seat.id for seat in who.seats() if record.audience.admits(seat.names)), None)
+    # In the place of who asked nobody answers: it would be their own answer.
+    seats = (seat for seat in who.seats() if seat.id != record.publisher)
+    return next((seat.id for seat in seats if record.audience.admits(seat.names)), None)
 
 
 def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | None) -> None:

@@ -115,7 +115,7 @@ class AnswerBatch:
             said = await self._checks.said(record, submission, who)
             return _Part(pointer, record, submission, said)
         except NotAllowed as error:
-            raise NotAllowed(f"{record.id}: {error}") from error
+            raise NotAllowed(f"{record.id}: {error}", code=error.reason) from error
         except Invalid as error:
             raise Invalid(str(error), list(_placed(at, error))) from error
 

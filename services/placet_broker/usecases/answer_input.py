@@ -1,7 +1,10 @@
 """A person or a service answers: the one way in for REST, the bus, the page and every channel."""
 
+import contextlib
+
 from placet.clock import Clock
 from placet.errors import NotFound, PlacetError, Unavailable
+from placet.process.caller import Caller
 from placet_broker.ports import Interactions, Observer
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
@@ -54,6 +57,18 @@ class AnswerInput:
             raise
         self._metrics.answered(submission.channel, "settled" if answered.settled_now else "same")
         return answered
+
+    async def asked(self, input_id: str, caller: Caller) -> Record:
+        """What the caller is about to answer; a try of somebody who may not know of it is kept.
+
+        Raises NotFound.
+        """
+        return await self._checks.known(await self._checks.find(input_id), caller)
+
+    async def turned_away(self, input_id: str, who: str, why: str) -> None:
+        """Keep a try of somebody who is no caller at all; nothing where there is no such input."""
+        with contextlib.suppress(NotFound):
+            await self._checks.keep_refused(await self._checks.find(input_id), who, why)
 
     async def takes_secrets(self, input_id: str) -> bool:
         """Whether an answer to this input may hold what no queue may keep; False where there is none."""

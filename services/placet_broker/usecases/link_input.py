@@ -115,16 +115,17 @@ class LinkInput:
     async def code(self, input_id: str, link_id: str, caller: Caller) -> str:
         """A new code of a link, for whoever sends it to the person; an earlier one is worth nothing.
 
-        Raises NotFound, NotAllowed without `answer:as`, Conflict for a dead link.
+        Raises NotFound, NotAllowed without `answer:as` or for whoever could not make such a link now,
+        Conflict for a dead link.
         """
         caller.need(Scope.ANSWER_AS)
         code = f"{secrets.randbelow(10**8):08}"
         for _ in range(TRIES):
             record = await self._checks.find(input_id)
-            if record.namespace != caller.namespace:
-                raise answering.unknown(input_id)
+            await self._checks.known(record, caller)
             link, now = linking.named(record, link_id), self._clock.now()
             linking.check_alive(record, link, now)
+            await self._checks.who(record, caller, Person(id=link.person))
             made = replace(
                 link,
                 code_hash=linking.hashed(f"{link.id} {code}"),
@@ -155,7 +156,10 @@ class LinkInput:
                     raise
                 continue
             known = Caller(
-                record.namespace, link.person, frozenset({Scope.INPUTS_ANSWER}), f"link:{link.id}"
+                record.namespace,
+                link.person,
+                frozenset({Scope.INPUTS_ANSWER}),
+                answering.LINKED + link.id,
             )
             return await self._answered(record, link, known)
         raise Unavailable(f"{record.id} changes all the time; try again")
@@ -164,10 +168,19 @@ class LinkInput:
         """Answer as whoever is logged in, if the link names them. Raises as `by_code`."""
         record, link = await self.shown(token)
         linking.check_alive(record, link, self._clock.now())
-        if caller.namespace != record.namespace or caller.id != link.person:
-            await self._interactions.refuse(record, caller.id, f"the link is for {link.person}")
+        if not await self._is_for(record, link, caller):
+            await self._checks.keep_refused(record, caller, f"the link is for {link.person}")
             raise NotAllowed(f"this link is for {link.person}, and {caller.id} is logged in")
         return await self._answered(record, link, caller)
+
+    async def _is_for(self, record: Record, link: Link, caller: Caller) -> bool:
+        """Whether the link names the caller, by id or by a channel identity that is linked to them."""
+        if caller.namespace != record.namespace:
+            return False
+        people = self._checks.people
+        return caller.id == link.person or await people.is_same(
+            record.namespace, link.person, caller.id
+        )
 
     async def _answered(self, record: Record, link: Link, caller: Caller) -> Answered:
         answer = Submission(

@@ -39,15 +39,25 @@ class People:
             NotAllowed: the caller may not answer it, or not as `named`.
             Invalid: as `answering.claimed_id`.
         """
-        readable = answering.may_read(record, caller)
         if record.namespace != caller.namespace or not record.request_json:
             raise answering.unknown(record.id)
         try:
             return await self._answerer(record, caller, named)
         except NotAllowed as error:
-            if readable or await self._could(record, caller):
+            if await self.may_know(record, caller):
                 raise
             raise answering.unknown(record.id) from error
+
+    async def may_know(self, record: Record, caller: Caller) -> bool:
+        """Whether the caller may see it: because it may read, or because it could answer."""
+        if answering.may_read(record, caller):
+            return True
+        own = record.namespace == caller.namespace and bool(record.request_json)
+        return own and await self._could(record, caller)
+
+    async def is_same(self, namespace: str, id: str, person: str) -> bool:
+        """Whether this id is that person: by name, or as a channel identity that is linked to them."""
+        return (await self._directory.standing(namespace, id)).id == person
 
     async def check_may_approve(self, record: Record, answerer: Answerer) -> None:
         """Whether their yes counts under a quorum or four eyes. Raises NotAllowed."""
@@ -113,7 +123,7 @@ class People:
     async def _could(self, record: Record, caller: Caller) -> bool:
         """Whether the caller can answer it at all, as whomever."""
         if answering.for_others(caller):
-            return answering.refusal(record, caller, alone(caller.id)) is None
+            return answering.lacking(record, caller) is None
         try:
             await self._answerer(record, caller, None)
         except NotAllowed:
@@ -121,8 +131,11 @@ class People:
         return True
 
     async def _answerer(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
+        if (lacks := answering.lacking(record, caller)) is not None:
+            raise NotAllowed(lacks)
         id = answering.claimed_id(record, caller, named)
-        who = alone(id) if answering.is_plain(record, id) else await self._who(record, caller, id)
+        plain = answering.is_plain(record, caller, id)
+        who = alone(id) if plain else await self._who(record, caller, id)
         if (why := answering.refusal(record, caller, who)) is not None:
             raise NotAllowed(why)
         seat = answering.seat_for(record, caller, who)

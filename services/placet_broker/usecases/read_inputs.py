@@ -38,8 +38,8 @@ class ReadInputs:
         record = await self._arrivals.get(input_id)
         if record is None:
             raise answering.unknown(input_id)
-        if not answering.may_read(record, caller):
-            await self._people.answerer(record, caller, None)
+        if not await self._people.may_know(record, caller):
+            raise answering.unknown(input_id)
         return record
 
     async def barred(self, record: Record, caller: Caller) -> tuple[str, str]:

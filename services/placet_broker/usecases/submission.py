@@ -110,6 +110,14 @@ class Checks:
             await self._refused(record, caller, error)
             raise
 
+    async def known(self, record: Record, caller: Caller) -> Record:
+        """The same interaction. Raises NotFound where the caller may not know of it; that is kept."""
+        if not await self.people.may_know(record, caller):
+            error = answering.unknown(record.id)
+            await self._refused(record, caller, error)
+            raise error
+        return record
+
     async def said(self, record: Record, submission: Submission, who: Answerer) -> Said:
         """What the answer amounts to.
 
@@ -156,11 +164,16 @@ class Checks:
             return replace(decided, links=links if said.link else ())
         return Ballot(votes, voided=len(record.votes) + 1 - len(votes), links=links)
 
-    async def _refused(self, record: Record, caller: Caller, error: Exception) -> None:
-        foreign = caller.namespace != record.namespace
-        who = f"{caller.id} of {caller.namespace}" if foreign else caller.id
-        why = "may neither read nor answer it" if isinstance(error, NotFound) else str(error)
+    async def keep_refused(self, record: Record, who: Caller | str, why: str) -> None:
+        """Keep a refused try, with who tried: of another namespace, that is said."""
+        if isinstance(who, Caller):
+            foreign = who.namespace != record.namespace
+            who = f"{who.id} of {who.namespace}" if foreign else who.id
         await self._interactions.refuse(record, who, why)
+
+    async def _refused(self, record: Record, caller: Caller, error: Exception) -> None:
+        why = "may neither read nor answer it" if isinstance(error, NotFound) else str(error)
+        await self.keep_refused(record, caller, why)
 
 
 def _as_shown(record: Record, submission: Submission, outcome: Outcome) -> Outcome:

@@ -1,5 +1,6 @@
 """How many must say yes, who can't, and what becomes of votes."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from placet.errors import Invalid
 from placet.ids import new_id
 from placet.process.auth import PERSON_SCOPES, Scope
 from placet_broker.rules.record import Record
-from tests.integration.broker.desk import Desk, approval, of_service
+from tests.integration.broker.desk import Desk, Heard, answer_message, approval, of_service
 from tests.integration.broker.test_directory import delegate
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -262,3 +264,24 @@ async def test_a_service_may_ask_for_two_people_as_well(desk: Desk) -> None:
     record = await desk.get(reply.json()["id"])
     assert (await say(desk, record, "ann")).json()["state"] == "pending"
     assert (await say(desk, record, "bob")).json()["state"] == "answered"
+
+
+def told(heard: Heard, count: int) -> bool:
+    return len(heard.bodies) == count
+
+
+async def test_a_vote_over_the_bus_is_told_how_far_it_is_and_the_last_gets_the_resolution(
+    desk: Desk,
+) -> None:
+    scopes = (Scope.INPUTS_READ, Scope.INPUTS_ANSWER, Scope.ANSWER_AS)
+    chat, heard = await desk.map_user("chat", *scopes, service="chat"), Heard()
+    await chat.consume("placet.reply.chat.1", heard.handle, prefetch=1)
+    record = await asked(desk)
+    for number, who in enumerate(("ann", "bob"), 1):
+        await chat.publish(answer_message(record.id, True, "placet.reply.chat.1", named=who))
+        await eventually(partial(told, heard, number))
+    first, last = heard.bodies
+    assert (first["status"], first["code"]) == (202, "voted")
+    assert "1 of the 2" in first["detail"]
+    assert [v["by"] for v in first["input"]["votes"]] == ["ann"]
+    assert last["outcome"]["state"] == "answered"

@@ -110,7 +110,7 @@ BAD_URLS = [
 
 
 @pytest.mark.parametrize("url", BAD_URLS)
-async def test_no_spelling_of_an_address_gets_a_connection(url: str) -> None:
+async def test_ap_104_no_spelling_of_an_address_gets_a_connection(url: str) -> None:
     asked: list[str] = []
 
     async def resolve(host: str, _port: int) -> Sequence[str]:
@@ -123,14 +123,14 @@ async def test_no_spelling_of_an_address_gets_a_connection(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", BAD_URLS[:6])
-def test_what_the_text_tells_is_said_before_anything_is_stored(url: str) -> None:
+def test_ap_104_what_the_text_tells_is_said_before_anything_is_stored(url: str) -> None:
     with pytest.raises(Invalid) as raised:
         GuardedClient().check(url)
     assert raised.value.errors[0].pointer == "/url"
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-async def test_a_name_that_leads_inside_is_refused_when_it_is_connected(address: str) -> None:
+async def test_ap_104_a_name_that_leads_inside_is_refused_when_it_is_connected(address: str) -> None:
     async def resolve(_host: str, _port: int) -> Sequence[str]:
         return [address]
 
@@ -148,7 +148,7 @@ async def test_one_bad_address_among_good_ones_is_enough_to_refuse() -> None:
         await GuardedBackend(resolve, allow_private=False).connect_tcp("x.example", 443)
 
 
-async def test_a_name_that_changes_its_mind_is_checked_again_at_each_connection() -> None:
+async def test_ap_106_a_name_that_changes_its_mind_is_checked_again_at_each_connection() -> None:
     answers = iter([["10.0.0.1"], ["127.0.0.1"], ["fd00::1"]])
 
     async def resolve(_host: str, _port: int) -> Sequence[str]:

@@ -132,7 +132,7 @@ class Inbox:
         """Answer by the page's form: nonce, Origin and the digest of what was shown."""
         try:
             who = await _person(request)
-            record = await self._use_cases.read_inputs.get(who, id)
+            record = await self._use_cases.answer_input.asked(id, who)
             form = await request.form()
             check_nonce(request.cookies.get(SESSION_COOKIE, ""), form.get("nonce"))
         except PlacetError as error:
