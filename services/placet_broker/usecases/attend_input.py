@@ -46,7 +46,7 @@ class AttendInput:
         until = self._clock.now() + CLAIMED_FOR
 
         async def change(current: Record) -> Record | None:
-            who = (await self._checks.who(current, caller, named)).person.id
+            who = await self._who(current, caller, named)
             return await self._interactions.claim(current, Claim(who, until), who)
 
         return await self._change(await self._checks.find(input_id), change)
@@ -55,7 +55,7 @@ class AttendInput:
         """Take a claim back; nobody's, or somebody else's, stays as it is. Raises as `claim`."""
 
         async def change(current: Record) -> Record | None:
-            who = (await self._checks.who(current, caller, named)).person.id
+            who = await self._who(current, caller, named)
             if current.claim is None or current.claim.by != who:
                 return current
             return await self._interactions.claim(current, None, who)
@@ -72,7 +72,7 @@ class AttendInput:
         to = deadlines.kept(to, "/expires_at")
 
         async def change(current: Record) -> Record | None:
-            who = (await self._checks.who(current, caller, named)).person.id
+            who = await self._who(current, caller, named)
             deadlines.check_extension(current, to, self._clock.now())
             if to == current.expires_at:
                 return current
@@ -98,6 +98,7 @@ class AttendInput:
         _check_names(add)
 
         async def change(current: Record) -> Record | None:
+            _check_pending(current)
             after = escalating.with_audience(current, add, remove, current.votes)
             _check_audience(current, after)
             votes = await self._checks.people.standing_votes(after)
@@ -107,15 +108,25 @@ class AttendInput:
 
         return await self._change(record, change)
 
+    async def _who(self, record: Record, caller: Caller, named: Person | None) -> str:
+        """Who does it: somebody who may answer, of a question that is open. Raises as `claim`."""
+        who = (await self._checks.who(record, caller, named)).person.id
+        _check_pending(record)
+        return who
+
     async def _change(self, record: Record, change: Change) -> Record:
+        """Change it as it is now; whatever came between, all is checked again."""
         for _ in range(TRIES):
-            if not record.pending:
-                raise settled_otherwise(record)
             changed = await change(record)
             if changed is not None:
                 return changed
             record = await self._endings.after_miss(record)
         raise Unavailable(f"{record.id} changes all the time; try again")
+
+
+def _check_pending(record: Record) -> None:
+    if not record.pending:
+        raise settled_otherwise(record)
 
 
 def _check_names(add: Collection[str]) -> None:

@@ -195,3 +195,15 @@ async def test_a_row_that_was_changed_in_the_database_is_found(desk: Desk) -> No
         back = {name: kept[name] for name in change}
         await desk.interactions.collection.update(record.id, {}, {"$set": back})
     assert (await desk.http.get(path, headers=reader)).json()["flaws"] == []
+
+
+@pytest.mark.parametrize("what", ["claim", "release", "extend"])
+async def test_who_may_not_answer_does_not_hear_how_it_settled(desk: Desk, what: str) -> None:
+    record = await desk.ask(audience=ANN)
+    await desk.answer(record.id, True, await desk.key("ann"))
+    body = {"expires_at": "2030-01-01T00:00:00Z"} if what == "extend" else {}
+    blind = await desk.key("eve", Scope.INPUTS_ANSWER)
+    reply = await post(desk, f"/v1/inputs/{record.id}/{what}", blind, **body)
+    assert (reply.status_code, "ann" in reply.text) == (404, False)
+    reader = await desk.key("eve")
+    assert (await post(desk, f"/v1/inputs/{record.id}/{what}", reader, **body)).status_code == 403
