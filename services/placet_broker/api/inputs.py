@@ -1,5 +1,7 @@
 """/v1/inputs: what waits, one input, and answering it."""
 
+import asyncio
+from dataclasses import replace
 from typing import Annotated
 
 import orjson
@@ -127,9 +129,11 @@ def router(use_cases: UseCases) -> APIRouter:
 
 async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | None) -> Response:
     """202 for the answer that settles, 200 for the same again. A hot route: no validation by FastAPI."""
-    who = await authenticate(request)
+    # Both reads at once: nothing of the second is used unless the first lets the caller in.
+    who, ahead = await asyncio.gather(authenticate(request), use_cases.answer_input.ahead(id))
     body = await read(AnswerBody, request)
-    answered = await use_cases.answer_input(submitted(body, id, who, request, agent))
+    sent = submitted(body, id, who, request, agent)
+    answered = await use_cases.answer_input(replace(sent, ahead=ahead))
     crash_point("settle.respond")
     status = 202 if answered.settled_now else 200
     return json_response(answered.record.as_json(), status)

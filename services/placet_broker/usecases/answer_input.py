@@ -58,6 +58,10 @@ class AnswerInput:
         self._metrics.answered(submission.channel, "settled" if answered.settled_now else "same")
         return answered
 
+    async def ahead(self, input_id: str) -> Record | None:
+        """The interaction for `Submission.ahead`, to be read while the credential is looked up."""
+        return await self._interactions.get(input_id)
+
     async def asked(self, input_id: str, caller: Caller) -> Record:
         """What the caller is about to answer; a try of somebody who may not know of it is kept.
 
@@ -78,7 +82,8 @@ class AnswerInput:
             return False
 
     async def _answer(self, submission: Submission) -> Answered:
-        record = await self._checks.find(submission.input_id, submission.agent)
+        sent = submission
+        record = await self._checks.find(sent.input_id, sent.agent, sent.ahead)
         for _ in range(TRIES):
             who = await self._checks.who(record, submission.caller, submission.named)
             said = await self._checks.said(record, submission, who)

@@ -45,6 +45,8 @@ class Submission:
     answer_id: str = ""
     link: str | None = None
     """The id of the one-time link that it came through."""
+    ahead: Record | None = None
+    """The interaction, if it was read a moment ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,14 @@ class Checks:
         self.marks = PROCESS_MARKS
         """Tells sealed answers apart; the same on every replica once the broker has started."""
 
-    async def find(self, input_id: str, agent: str | None = None) -> Record:
-        """The interaction, one of this agent's if the path names one. Raises NotFound."""
-        record = await self._arrivals.get(input_id)
+    async def find(
+        self, input_id: str, agent: str | None = None, ahead: Record | None = None
+    ) -> Record:
+        """The interaction, one of this agent's if the path names one. Raises NotFound.
+
+        `ahead` is what was read a moment ago; whatever it decides is written only if it is so still.
+        """
+        record = ahead or await self._arrivals.get(input_id)
         if record is None or not record.request_json:
             raise answering.unknown(input_id)
         if agent is not None and agent not in record.agents:
