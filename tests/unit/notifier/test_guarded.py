@@ -130,7 +130,9 @@ def test_ap_104_what_the_text_tells_is_said_before_anything_is_stored(url: str) 
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-async def test_ap_104_a_name_that_leads_inside_is_refused_when_it_is_connected(address: str) -> None:
+async def test_ap_104_a_name_that_leads_inside_is_refused_when_it_is_connected(
+    address: str,
+) -> None:
     async def resolve(_host: str, _port: int) -> Sequence[str]:
         return [address]
 
