@@ -32,6 +32,7 @@ NEVER_ON_REST = {
     "address_refused": "is a delivery's `last_error`",
     "call_failed": "is a delivery's `last_error`",
     "not_retryable": "is told by `placet dead`",
+    "voted": "is a reply on the bus to a yes that is not the last",
 }
 """Codes of errors that no request ends with, and why."""
 _RAISING = {"Conflict", "Gap", "problem"}
