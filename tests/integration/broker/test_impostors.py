@@ -99,6 +99,25 @@ async def test_a_requester_that_may_answer_for_others_answers_its_own_request_fo
     assert await refused(still, await still.get(id)) == ["service:billing"] * 4
 
 
+@pytest.mark.parametrize(
+    ("service", "approvers", "answerable"),
+    [
+        ("billing", ("service:billing",), False),
+        ("billing", ("service:billing", "service:other"), True),
+        (None, ("alice",), False),
+        (None, ("group:alone",), False),
+        (None, ("group:alone", "ann"), True),
+    ],
+)
+async def test_a_question_that_only_its_requester_could_answer_is_marked(
+    still: Desk, service: str | None, approvers: tuple[str, ...], answerable: bool
+) -> None:
+    await still.platform.auth.directory.groups.put("default", "alone", ["alice"])
+    key = await still.key("alice", Scope.RUNS_WRITE, service=service)
+    id = await ask_over_rest(still, key, audience=Audience(approvers=approvers))
+    assert (await still.get(id)).unanswerable is not answerable
+
+
 async def test_a_requester_gets_no_code_of_a_link_to_its_own_request(still: Desk) -> None:
     key = await still.key(None, *ANSWERING, Scope.RUNS_WRITE, service="billing")
     id = await ask_over_rest(still, key, audience=Audience(approvers=("ann",)))
