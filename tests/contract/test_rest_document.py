@@ -34,6 +34,7 @@ NEVER_ON_REST = {
     "call_failed": "is a delivery's `last_error`",
     "not_retryable": "is told by `placet dead`",
     "grant_refused": "is shown on the page that the issuer sends the browser back to",
+    "voted": "is a reply on the bus to a yes that is not the last",
 }
 """Codes of errors that no request ends with, and why."""
 NO_CREATION = {

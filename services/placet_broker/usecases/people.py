@@ -106,15 +106,18 @@ class People:
     async def can_be_met(self, record: Record) -> bool:
         """Whether enough people may say yes for its policy, as far as that can be known."""
         policy, audience = record.policy, record.audience
-        groups = any(name.startswith("group:") for name in audience.approvers)
-        if not audience.names_somebody or not (policy.strict or groups):
+        if not audience.names_somebody:
             return True
-        names = (*audience.named, *policy.added)
+        names = {*audience.named, *policy.added} - {record.publisher}  # who asks answers nothing
+        groups = any(name.startswith("group:") for name in audience.approvers)
+        if not (policy.strict or groups):
+            return bool(names)
         if not policy.strict and any(":" in n and not n.startswith("group:") for n in names):
             return True
         people = await self._directory.members(record.namespace, names)
         if people is None:
             return True
+        people -= {record.publisher}
         initiator = await self._initiator(record)
         if policy.exclude_initiator and initiator is not None:
             people -= {initiator.id}

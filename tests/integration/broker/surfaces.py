@@ -82,6 +82,14 @@ async def batch(world: World, who: Who, record: Record) -> int:
     return int((await world.desk.answer_all(answers, await world.headers(who))).status_code)
 
 
+async def each(world: World, who: Who, record: Record) -> int:
+    """A batch in which every answer stands for itself."""
+    answers = [{"id": record.id, "content": True, **_said(who)}]
+    headers = await world.headers(who)
+    reply = await world.desk.answer_all(answers, headers, mode="each")
+    return int(reply.json()["results"][0]["status"])
+
+
 async def over_bus(world: World, who: Who, record: Record) -> int:
     """A person has no user of RabbitMQ: a gateway says that it is them."""
     if who.person is not None:
@@ -140,6 +148,7 @@ async def forwarded(world: World, who: Who, record: Record) -> int:
 SURFACES: dict[str, Callable[[World, Who, Record], Any]] = {
     "rest": rest,
     "batch": batch,
+    "each": each,
     "bus": over_bus,
     "cli": command,
     "page": web,

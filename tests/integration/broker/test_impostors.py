@@ -14,6 +14,8 @@ from tests.integration.broker.desk import (
     Desk,
     Heard,
     answer_message,
+    approval,
+    close_message,
     of_service,
     request_message,
 )
@@ -97,6 +99,25 @@ async def test_a_requester_that_may_answer_for_others_answers_its_own_request_fo
     assert await refused(still, await still.get(id)) == ["service:billing"] * 4
 
 
+@pytest.mark.parametrize(
+    ("service", "approvers", "answerable"),
+    [
+        ("billing", ("service:billing",), False),
+        ("billing", ("service:billing", "service:other"), True),
+        (None, ("alice",), False),
+        (None, ("group:alone",), False),
+        (None, ("group:alone", "ann"), True),
+    ],
+)
+async def test_a_question_that_only_its_requester_could_answer_is_marked(
+    still: Desk, service: str | None, approvers: tuple[str, ...], answerable: bool
+) -> None:
+    await still.platform.auth.directory.groups.put("default", "alone", ["alice"])
+    key = await still.key("alice", Scope.RUNS_WRITE, service=service)
+    id = await ask_over_rest(still, key, audience=Audience(approvers=approvers))
+    assert (await still.get(id)).unanswerable is not answerable
+
+
 async def test_a_requester_gets_no_code_of_a_link_to_its_own_request(still: Desk) -> None:
     key = await still.key(None, *ANSWERING, Scope.RUNS_WRITE, service="billing")
     id = await ask_over_rest(still, key, audience=Audience(approvers=("ann",)))
@@ -114,6 +135,53 @@ async def test_nobody_answers_in_the_place_of_who_asked(still: Desk) -> None:
     assert (await still.answer(id, True, await still.key("alice"))).status_code == 403
     assert (await still.answer(id, True, await still.key("bob"))).status_code == 403
     assert await refused(still, await still.get(id)) == ["alice", "bob"]
+
+
+async def test_a_requester_answers_its_own_request_over_no_surface(desk: Desk) -> None:
+    named = Audience(approvers=("service:billing",))
+    scopes = (Scope.RUNS_WRITE, *ANSWERING)
+    billing, heard = await desk.map_user("billing-app", *scopes), Heard()
+    await billing.consume("placet.reply.billing-app.1", heard.handle, prefetch=1)
+    await billing.publish(request_message(of_service(audience=named)))
+    [event] = await eventually(lambda: desk.events.of_type("input.requested"))
+    record = await desk.get(event["input_id"])
+    for who in (None, "service:billing", "ann"):
+        answer = answer_message(record.id, True, "placet.reply.billing-app.1", named=who)
+        await billing.publish(answer)
+    await eventually(lambda: len(heard.bodies) == 3)
+    assert [each["status"] for each in heard.bodies] == [403] * 3
+    key = await desk.key(None, *scopes, service="billing")
+    assert (await desk.answer(record.id, True, key)).status_code == 403
+    second = await desk.map_user("billing-too", *scopes)
+    await second.publish(answer_message(record.id, True, "placet.reply.billing-too.1"))
+
+    async def tried() -> bool:
+        return await refused(desk, record) == ["service:billing"] * 5
+
+    await eventually(tried)
+
+
+async def test_a_service_that_uses_a_runs_id_first_gets_a_question_of_its_own(desk: Desk) -> None:
+    billing = await desk.map_user("billing-app")
+    coming = approval(audience=ANN)
+    await billing.publish(request_message(of_service(id=coming.id, args={"name": "harmless"})))
+    [event] = await eventually(lambda: desk.events.of_type("input.requested"))
+    assert event["input_id"] != coming.id
+    record = await desk.ask(coming)
+    assert (record.id, record.publisher) == (coming.id, "service:placet-runner")
+    withdrawal = close_message(coming.id, "withdrawn", "invoice-7")
+    await billing.publish(withdrawal)
+    own = event["input_id"]
+
+    async def withdrawn() -> bool:
+        return (await desk.get(own)).state == "withdrawn"
+
+    await eventually(withdrawn)
+    assert (await desk.get(record.id)).pending, "by that id it withdrew its own"
+    assert (await desk.answer(record.id, True, await desk.key("ann"))).status_code == 202
+    settled = await desk.get(record.id)
+    assert settled.resolution is not None
+    assert settled.resolution.digest == coming.with_digest().digest
 
 
 # Somebody who is let in no more, whoever vouches for them.

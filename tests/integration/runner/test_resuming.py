@@ -43,7 +43,7 @@ async def test_c2_a_question_stands_for_seven_days_unless_somebody_says_otherwis
         assert request.expires_at == request.requested_at + timedelta(days=7)
 
 
-async def test_c39_a_crash_just_as_the_resume_starts_is_a_review_and_never_a_second_run(
+async def test_c39_ap_33_a_crash_just_as_the_resume_starts_is_a_review_and_never_a_second_run(
     parts: Parts,
 ) -> None:
     """The answer and the intent are stored, and their writer is gone."""

@@ -135,7 +135,7 @@ async def test_a_tool_may_have_a_text_edited_and_reviewed_and_ask_several_questi
     ]
 
 
-async def test_ap108_a_page_that_can_not_be_asked_for_is_the_tool_s_error() -> None:
+async def test_ap_108_a_page_that_can_not_be_asked_for_is_the_tool_s_error() -> None:
     @tool
     async def login(ctx: Context) -> str:
         """Log in."""
@@ -144,6 +144,18 @@ async def test_ap108_a_page_that_can_not_be_asked_for_is_the_tool_s_error() -> N
     ((outcome, content),) = await tool_told(login, Desk(True))
     assert outcome == "error"
     assert "it can't be asked: url" in content
+
+
+async def test_ap_111_that_it_was_done_is_only_the_persons_word_and_the_tool_looks_itself() -> None:
+    logged_in: list[str] = []
+
+    @tool
+    async def fetch(ctx: Context) -> str:
+        """Fetch the mail, once somebody has logged in."""
+        said = logged_in or await ctx.require_url("https://x.test/login", "Log in")
+        return f"said {said}, logged in: {bool(logged_in)}"
+
+    assert await tool_told(fetch, Desk(True)) == [("ok", "said True, logged in: False")]
 
 
 # --- an answer for when nobody gives one

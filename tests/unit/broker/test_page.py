@@ -141,7 +141,7 @@ def test_no_shown_character_is_invisible_and_none_is_markup(text: str) -> None:
 @pytest.mark.parametrize(
     "character", ["\u202e", "\u200b", "\u2066", "\ufeff", "\u3164", "\ufe0f", "\xa0"]
 )
-def test_what_would_hide_or_mislead_is_shown_as_its_code_point(character: str) -> None:
+def test_ap_53_what_would_hide_or_mislead_is_shown_as_its_code_point(character: str) -> None:
     shown = appearance.visible(f"a{character}b")
     assert character not in shown
     assert 'class="odd"' in shown
@@ -156,7 +156,7 @@ def test_ap50_a_long_value_is_folded_with_its_size_and_all_of_it_is_there() -> N
     assert "<details" not in appearance.value("short")
 
 
-async def test_markdown_has_no_script_no_image_and_says_where_links_lead() -> None:
+async def test_ap_59_markdown_has_no_script_no_image_and_says_where_links_lead() -> None:
     """AP-59."""
     html = await markdown.rendered(
         "# T\n<script>alert(1)</script> <img src=x onerror=y>\n"

@@ -44,12 +44,12 @@ def page(url: str, **more: str) -> UrlRequest:
         "https://x.test\n",
     ],
 )
-def test_ap108_no_page_but_an_https_one_whose_host_is_plain_to_see(url: str) -> None:
+def test_ap_108_no_page_but_an_https_one_whose_host_is_plain_to_see(url: str) -> None:
     with pytest.raises(ValidationError):
         page(url)
 
 
-def test_ap108_the_request_says_where_it_really_leads() -> None:
+def test_ap_108_the_request_says_where_it_really_leads() -> None:
     assert page("https://Login.Example.test:443/a?b#c").origin == "https://login.example.test"
     assert page("https://x.test:8443").origin == "https://x.test:8443"
     assert page("https://[2001:db8::1]/").origin == "https://[2001:db8::1]"
@@ -67,13 +67,13 @@ def test_ap108_the_request_says_where_it_really_leads() -> None:
         ("https://[::1]/", "is a number"),
     ],
 )
-def test_ap108_a_host_that_may_be_taken_for_another_comes_with_a_warning(
+def test_ap_108_a_host_that_may_be_taken_for_another_comes_with_a_warning(
     url: str, word: str
 ) -> None:
     assert word in page(url).warning
 
 
-def test_ap108_nobody_who_asks_can_talk_the_warning_away() -> None:
+def test_ap_108_nobody_who_asks_can_talk_the_warning_away() -> None:
     asked = page("https://xn--aypal-4ve.test/", origin="https://paypal.test", warning="")
     assert asked.origin == "https://xn--aypal-4ve.test"
     assert asked.warning

@@ -182,6 +182,10 @@ def _carried(exchange: str, keys: tuple[str, ...]) -> set[str]:
     )
 
 
+REPLIED = ("placet.requests", "placet.answers")
+"""Where a sender is told what became of its message, on its `reply_to`."""
+
+
 def _sends() -> dict[str, Any]:
     return {
         f"send.{exchange}": {
@@ -191,7 +195,7 @@ def _sends() -> dict[str, Any]:
             "bindings": {
                 "amqp": {"deliveryMode": 2, "mandatory": _mandatory(exchange), "ack": False}
             },
-            **({"reply": _answered()} if exchange == "placet.requests" else {}),
+            **({"reply": _answered()} if exchange in REPLIED else {}),
         }
         for exchange in MESSAGES
     }

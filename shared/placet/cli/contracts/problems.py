@@ -3,10 +3,12 @@
 from placet.errors import Conflict, FieldError, Invalid, NotFound, PlacetError, Unavailable
 from placet.messages.examples import INPUT, RUN
 from placet.messages.export import example_path
-from placet.process.problems import of_error
+from placet.process.problems import of_error, problem
 
 _FIELDS = [FieldError("/email", '"no address" is not a "email"'), FieldError("/sëats", "too many")]
 _SETTLED = {"input": {"id": INPUT, "state": "answered"}}
+_VOTED = "this yes is counted, 1 of the 2 that it takes"
+_PENDING = {"input": {"id": INPUT, "state": "pending", "votes": [{"by": "alice"}]}}
 CASES: dict[str, PlacetError] = {
     "invalid": Invalid("the form's fields do not fit", _FIELDS),
     "not_found": NotFound(f"there is no run {RUN}"),
@@ -17,7 +19,7 @@ CASES: dict[str, PlacetError] = {
 
 def problem_examples() -> dict[str, bytes]:
     """By path in `contracts/`."""
-    return {
-        example_path("problem", case): bytes(of_error(error).body) + b"\n"
-        for case, error in CASES.items()
-    }
+    bodies = {case: bytes(of_error(error).body) for case, error in CASES.items()}
+    # No error: what the bus replies with where REST says 202 with an input that is pending still.
+    bodies["voted"] = bytes(problem(202, _VOTED, code="voted", extra=_PENDING).body)
+    return {example_path("problem", case): body + b"\n" for case, body in bodies.items()}
