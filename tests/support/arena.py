@@ -214,7 +214,7 @@ async def arena(folder: Path, mongo_url: str, amqp: str, seed: int) -> AsyncIter
         ]
         yield Arena(
             placet, interactions, clock, (one, other), await _keys(platform), runner, heard,
-            random.Random(seed),  # noqa: S311 - the dice of a test
+            random.Random(seed),  # noqa: S311 - luck, no secret
         )  # fmt: skip
 
 

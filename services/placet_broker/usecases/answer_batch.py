@@ -33,6 +33,10 @@ class _Part:
     said: Said
 
 
+_Step = tuple[Record, Settlement | Ballot]
+"""What is written to the interaction as it was read."""
+
+
 class AnswerBatch:
     """B10: one transaction of answers. A part that has settled in the same way counts as done."""
 
@@ -127,14 +131,14 @@ class AnswerBatch:
             steps = await self._steps(parts)
             images = await self._interactions.settle_all(steps)
             if None not in images:
-                return self._answered(parts, images)
+                return self._answered(parts, steps, images)
             missed = {
                 record.id for (record, _), image in zip(steps, images, strict=True) if image is None
             }
             parts = [await self._again(part, missed) for part in parts]
         raise Unavailable("these inputs change all the time; try again")
 
-    async def _steps(self, parts: Sequence[_Part]) -> list[tuple[Record, Settlement | Ballot]]:
+    async def _steps(self, parts: Sequence[_Part]) -> list[_Step]:
         """What each part that changes something writes."""
         now = self._clock.now()
         steps = [
@@ -151,13 +155,16 @@ class AnswerBatch:
         current = await self._endings.after_miss(part.record)
         return await self._part(part.pointer, current, part.submission)
 
-    def _answered(self, parts: Sequence[_Part], images: list[Record | None]) -> list[Answered]:
-        settled = {image.id: image for image in images if image is not None}
-        for image in settled.values():
-            if not image.pending:
-                self._endings.settled(image)
+    def _answered(
+        self, parts: Sequence[_Part], steps: Sequence[_Step], images: Sequence[Record | None]
+    ) -> list[Answered]:
+        written = {image.id: image for image in images if image is not None}
+        for record, step in steps:
+            # Not by the image: it may tell of somebody else's later write.
+            if isinstance(step, Settlement):
+                self._endings.settled(written[record.id])
         return [
-            Answered(settled.get(each.record.id, each.record), each.record.id in settled)
+            Answered(written.get(each.record.id, each.record), each.record.id in written)
             for each in parts
         ]
 

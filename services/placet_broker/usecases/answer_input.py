@@ -5,6 +5,7 @@ import contextlib
 from placet.clock import Clock
 from placet.errors import NotFound, PlacetError, Unavailable
 from placet.process.caller import Caller
+from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
@@ -103,7 +104,10 @@ class AnswerInput:
 
     async def _write(self, record: Record, step: Settlement | Ballot) -> Record | None:
         if isinstance(step, Ballot):
-            return await self._interactions.vote(record, step)
+            voted = await self._interactions.vote(record, step)
+            if voted is not None:
+                crash_point("vote.done")
+            return voted
         settled = await self._interactions.settle(record, step)
         if settled is not None:
             self._endings.settled(settled)

@@ -1,6 +1,7 @@
 """What follows a write that ended an interaction, and what time does to one that is open."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from placet.clock import Clock
 from placet.process.crash import crash_point
@@ -58,9 +59,6 @@ class Endings:
             and (turned := await self._turned(record, answering=answering)) is not None
         ):
             record = turned
-            if not record.pending:
-                crash_point("expire.done")
-                self._metrics.ended(record)
         return record
 
     async def frozen(self, record: Record) -> bool:
@@ -77,7 +75,7 @@ class Endings:
                 return await self._held(record, turn, held, answering=answering)
         match turn:
             case Expiry(at):
-                return await self._interactions.expire(record, at)
+                return await self._expired(record, at)
             case Reminder(at):
                 number = reminders_by(record, self._clock.now())
                 return await self._interactions.remind(record, at, number)
@@ -85,9 +83,20 @@ class Endings:
                 after = escalating.climbed(record, step)
                 answerable = await self._people.can_be_met(after)
                 after = replace(after, unanswerable=not answerable)
-                return await self._interactions.climb(record, at, after)
+                written = await self._interactions.climb(record, at, after)
+                if written is not None:
+                    crash_point("climb.done")
+                return written
             case None:
                 return None
+
+    async def _expired(self, record: Record, at: datetime) -> Record | None:
+        """Counted here, where it is certain who ended it: an image may tell of others' later writes."""
+        ended = await self._interactions.expire(record, at)
+        if ended is not None:
+            crash_point("expire.done")
+            self._metrics.ended(ended)
+        return ended
 
     async def _held(
         self, record: Record, turn: Expiry | Climb, held: Standing, *, answering: bool

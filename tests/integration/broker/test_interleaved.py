@@ -35,6 +35,23 @@ def before_first(desk: Desk, write: str, do: Do, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(desk.interactions, write, late)
 
 
+def after_first(desk: Desk, write: str, do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do something else right after the first write of this name: its image tells of that as well."""
+    real = getattr(desk.interactions, write)
+    waiting = [do]
+
+    async def read_later(*args: Any, **more: Any) -> Any:
+        written = await real(*args, **more)
+        if written is None or not waiting:
+            return written
+        await waiting.pop()()
+        several = isinstance(written, list)
+        images = [await desk.get(each.id) for each in (written if several else [written])]
+        return images if several else images[0]
+
+    monkeypatch.setattr(desk.interactions, write, read_later)
+
+
 async def post(desk: Desk, record: Record, what: str, who: str, **body: Any) -> Any:
     operate = () if who != "root" else (Scope.OPERATE, Scope.INPUTS_READ)
     headers = await desk.key(who, *operate)
@@ -140,3 +157,27 @@ async def test_five_guesses_are_five_however_many_come_at_once(still: Desk) -> N
     kept = await still.get(record.id)
     assert [entry["what"] for entry in kept.history].count("wrong code") == linking.MOST_TRIES
     assert (await press(still, made, sent)).status_code == 409
+
+
+@pytest.mark.parametrize("write", ["vote", "settle_all", "remind"])
+async def test_an_end_is_counted_by_whoever_wrote_it(
+    still: Desk, monkeypatch: pytest.MonkeyPatch, write: str
+) -> None:
+    """MongoDB's image of a write may tell of a later one; who reads it there did not end it."""
+    policy = AnswerPolicy(quorum=2, reminders=(1,))
+    record = await still.ask(audience=PEOPLE, policy=policy)
+    opened_at = {"$set": {"opened_at": past(10)}}
+    await still.interactions.collection.update(record.id, {}, opened_at)
+    ended: list[str] = []
+    monkeypatch.setattr(still.broker.metrics, "ended", lambda record: ended.append(record.id))
+    headers = [await still.key(who) for who in ("ann", "bob")]
+    after_first(still, write, lambda: still.answer(record.id, False, headers[1]), monkeypatch)
+    if write == "vote":
+        reply = await still.answer(record.id, True, headers[0])
+        assert (reply.status_code, reply.json()["state"]) == (202, "declined")
+    elif write == "settle_all":
+        await still.answer_all([{"id": record.id, "content": True}], headers[0])
+    else:
+        await still.broker.use_cases.answer_input._endings.turn(await still.get(record.id))
+    assert (await still.get(record.id)).state == "declined"
+    assert ended == [record.id]
