@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx2
 
+from tests.contract.serving import CALLER
+
 Place = dict[str, str]
 """What a path's parameters name; or what its body does."""
 SEVERAL = 6
@@ -81,10 +83,18 @@ def _inputs(client: httpx2.Client) -> list[Place]:
     """Inputs that wait, and that anybody may answer but who asks."""
     body = {"name": "asker", "service": "asker", "scopes": ["runs:write"]}
     key = _json(client.post("/v1/keys", json=body))["key"]
-    asker = {"Authorization": f"Bearer {key}"}
+    return _asked(client, {"Authorization": f"Bearer {key}"})
+
+
+def _requests(client: httpx2.Client) -> list[Place]:
+    """Inputs that the caller itself asked for."""
+    return _asked(client, {})
+
+
+def _asked(client: httpx2.Client, who: dict[str, str]) -> list[Place]:
     run = f"order-{datetime.now(UTC).timestamp()}"
     asked = [
-        _json(client.post("/v1/requests", json=request(run_id=f"{run}-{n}"), headers=asker))
+        _json(client.post("/v1/requests", json=request(run_id=f"{run}-{n}"), headers=who))
         for n in range(SEVERAL * 4)
     ]
     return [{"id": each["id"]} for each in asked]
@@ -97,7 +107,7 @@ def _links(client: httpx2.Client) -> list[Place]:
     ]
 
 
-LINK = {"person": "alice", "content": True}
+LINK = {"person": CALLER, "content": True}
 
 
 def _definitions(client: httpx2.Client) -> list[Place]:
@@ -171,7 +181,7 @@ _SUPPLIES: dict[str, Callable[[httpx2.Client], list[Place]]] = {
     "/v1/runs/{run_id}/grants/{": _grants,
     "/v1/inputs": _inputs,
     "/v1/inputs/{id}/links/{": _links,
-    "/v1/requests/{": _inputs,
+    "/v1/requests/{": _requests,
     "/v1/audit/{": _inputs,
     "/v1/definitions/{": _definitions,
     "/v1/people/{": _people,
