@@ -15,6 +15,8 @@ from placet.process.settings import Settings, load
 
 START_SECONDS = 60
 STOP_SECONDS = 60
+CALLER = "alice"
+"""Whose key it is."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class _Thread:
 
     async def _tell(self, platform: Platform, url: str) -> None:
         key, _ = await platform.auth.create_key(
-            namespace="default", name="fuzz", person="alice", scopes=ALL_SCOPES
+            namespace="default", name="fuzz", person=CALLER, scopes=ALL_SCOPES
         )
         self.ready.set_result(Served(url, key))
 

@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "extend": ("extend:extend", "Give an input more time."),
     "claim": ("attending:claim", "Say that you are looking at an input."),
     "release": ("attending:release", "Say that you look at it no more."),
-    "audience": ("attending:audience", "Name other approvers of an input (for operators)."),
+    "audience": ("attending:audience", "Name other approvers of an input (for the operator)."),
     "audit": ("auditing:audit", "What happened to inputs: show, export, verify."),
     "review": ("review:review", "List calls whose outcome or tool is in doubt, or settle one."),
     "msg": ("runs:msg", "Tell a running agent (agt_...) or run (run_...) something."),

@@ -34,7 +34,7 @@ async def release(id: str, *, from_: From = None, json: Json = False) -> int:
 
 
 async def audience(id: str, *, add: Names = (), remove: Names = (), json: Json = False) -> int:
-    """Name other approvers of an input (for operators): people, group:NAME, service:NAME.
+    """Name other approvers of an input (for the operator): people, group:NAME, service:NAME.
 
     Votes of those who are removed are gone. It stands in the input's history.
     """

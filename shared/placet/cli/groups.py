@@ -36,19 +36,19 @@ async def set_(name: str, *members: str, json: Json = False) -> int:
 
 @groups.command
 async def delete(name: str, *, json: Json = False) -> int:
-    """Let there be no such group; nobody answers by it any more."""
+    """Delete a group; nobody answers by it any more."""
     return await _sent("delete", name, json=json)
 
 
 @groups.command
 async def add(name: str, person: str, *, json: Json = False) -> int:
-    """Put a person in."""
+    """Put a person in a group."""
     return await _sent("put", name, "members", person, json=json)
 
 
 @groups.command
 async def remove(name: str, person: str, *, json: Json = False) -> int:
-    """Take a person out."""
+    """Take a person out of a group."""
     return await _sent("delete", name, "members", person, json=json)
 
 

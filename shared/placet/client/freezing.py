@@ -1,5 +1,6 @@
 """Freezes through the SDK: calls that an operator keeps from starting."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -15,15 +16,24 @@ class Freezes:
     transport: Transport
 
     async def make(
-        self, reason: str, *, agent: str | None = None, tools: Sequence[str] = ()
+        self,
+        reason: str,
+        *,
+        agent: str | None = None,
+        tools: Sequence[str] = (),
+        key: str | None = None,
     ) -> Freeze:
         """Keep calls from starting until it is lifted; the reason is shown to whoever waits.
 
         `agent` is a definition's name or an agent's id; without it, every agent. Without `tools`,
-        every call. Raises NotAllowed, Invalid; Conflict where 100 are active already.
+        every call. The same `key` is the same freeze, as it stands now.
+
+        Raises NotAllowed, Invalid; Conflict where 100 are active already, or another has this `key`.
         """
         body = {"reason": reason, "agent": agent, "tools": list(tools)}
-        return Freeze.model_validate(await self.transport.post("/v1/freezes", body))
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        made = await self.transport.post("/v1/freezes", body, headers=headers)
+        return Freeze.model_validate(made)
 
     async def list(self, *, active: bool | None = True, limit: int = 100) -> list[Freeze]:
         """Freezes, newest first: the active ones, the lifted ones, or with None both."""
