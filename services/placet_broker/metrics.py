@@ -28,6 +28,9 @@ class BrokerMetrics:
         self.pending = metrics.gauge(
             "interactions_pending", "Questions that wait, counted up to 10,000.", ("kind",)
         )
+        self.unanswerable = metrics.gauge(
+            "interactions_unanswerable", "Questions that fewer people may answer than it takes."
+        )
         self.oldest = metrics.gauge(
             "interaction_oldest_pending_seconds", "Age of the oldest question that waits."
         )

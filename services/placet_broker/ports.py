@@ -106,9 +106,12 @@ class Interactions(Protocol):
         """B7: note who is looking at it, or that they let it go, if it is as `record` has it."""
 
     async def relink(
-        self, record: Record, links: Sequence[Link], what: str, by: str, link: str
+        self, record: Record, links: Sequence[Link], what: str, by: str | None, link: str
     ) -> Record | None:
-        """B7: these links from now on, with `what` happened to the link of that id in the history."""
+        """B7: these links from now on, with `what` happened to the link of that id in the history.
+
+        `by` is None where nobody knows who it was.
+        """
 
     async def close(self, record: Record, settlement: Settlement) -> Record | None:
         """B6: end it because the asker no longer asks, if it is as `record` has it."""

@@ -19,7 +19,9 @@ def climbed(record: Record, turn: Climb) -> Record:
         priority=record.priority.raised_to(turn.step.priority),
         expires_at=turn.expires_at,
     )
-    return _asking(after, record.audience.with_approvers(turn.step.add))
+    # Where nobody is named anybody may answer: to name somebody would be to exclude the others.
+    added = turn.step.add if record.audience.names_somebody else ()
+    return _asking(after, record.audience.with_approvers(added))
 
 
 def with_audience(

@@ -43,11 +43,13 @@ class Gauges:
             {"state": "pending"},
             sort=[("opened_at", 1)],
             limit=COUNTED,
-            fields=["kind", "opened_at"],
+            fields=["kind", "opened_at", "unanswerable"],
         )
         by_kind = Counter(document["kind"] for document in found)
         for kind in Kind:
             self._metrics.pending.labels(str(kind)).set(by_kind[str(kind)])
+        stuck = sum(bool(document.get("unanswerable")) for document in found)
+        self._metrics.unanswerable.set(stuck)
         age = self._clock.now() - found[0]["opened_at"] if found else timedelta(0)
         self._metrics.oldest.set(max(0.0, age.total_seconds()))
 

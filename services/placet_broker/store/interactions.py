@@ -108,7 +108,7 @@ class StoredInteractions:
         return await self._write(record.id, rows.claim(record, claim, entry))
 
     async def relink(
-        self, record: Record, links: Sequence[Link], what: str, by: str, link: str
+        self, record: Record, links: Sequence[Link], what: str, by: str | None, link: str
     ) -> Record | None:
         """B7: other links."""
         entry = audit.entry(record.head, what, self._clock.now(), by=by, link=link)
@@ -124,7 +124,8 @@ class StoredInteractions:
 
     async def note(self, record: Record, what: str, by: str) -> Record | None:
         """B7."""
-        entry = audit.entry(record.head, what, self._clock.now(), by=by)
+        shown = {"shown": record.shown_digest, "request": audit.digest(record.request_json)}
+        entry = audit.entry(record.head, what, self._clock.now(), by=by, **shown)
         return await self._write(record.id, rows.note(record, entry))
 
     async def refuse(self, record: Record, who: str, why: str) -> None:

@@ -150,9 +150,7 @@ class LinkInput:
                 linking.check_code(link, code, now)
             except NotAllowed:
                 worse = linking.changed(record.links, replace(link, tries=link.tries + 1))
-                if await self._interactions.relink(
-                    record, worse, "wrong code", link.person, link.id
-                ):
+                if await self._interactions.relink(record, worse, "wrong code", None, link.id):
                     raise
                 continue
             known = Caller(

@@ -185,3 +185,13 @@ async def test_a_settled_question_is_left_alone(desk: Desk, clock: HandClock) ->
         await sweep(desk)
     assert await told(desk, "reminder") == []
     assert await told(desk, "escalated") == []
+
+
+async def test_a_step_narrows_nothing_where_nobody_is_named(desk: Desk, clock: HandClock) -> None:
+    policy = AnswerPolicy(escalation=(step(1, add=("lea",), priority=Priority.HIGH),))
+    record = await asked(desk, clock, policy, audience=Audience())
+    clock.turn(HOUR)
+    await sweep(desk)
+    assert (await desk.get(record.id)).priority == "high"
+    assert not (await desk.get(record.id)).audience.names_somebody
+    assert (await desk.answer(record.id, True, await desk.key("anybody"))).status_code == 202
