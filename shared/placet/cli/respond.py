@@ -1,20 +1,21 @@
 """`placet respond`: list what waits, or answer one input by its id."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter, validators
 
 from placet.cli.batch import answered_in
-from placet.cli.exits import Exit
+from placet.cli.exits import Exit, exit_for
 from placet.cli.output import how_to_answer, notes, print_json, safe
 from placet.cli.runs import Json, acting_user, client
 from placet.cli.tables import INPUTS, inputs_rows, print_table
 from placet.cli.wish import Wish
 from placet.client import AsyncClient, Input
+from placet.client.batches import Answer
 from placet.domain.answer import Action
-from placet.errors import Conflict, NotFound
+from placet.errors import Conflict, NotFound, PlacetError
 
 _DECISION = Group("Decision", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
 _SCOPE = Group("Scope", validator=validators.MutuallyExclusive())  # type: ignore[no-untyped-call]
@@ -49,6 +50,9 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
             help="Several answers, all or none: a JSON array or JSON lines; - for stdin.",
         ),
     ] = None,
+    each: Annotated[
+        bool, Parameter(negative="", help="With --batch: every answer for itself.")
+    ] = False,
     trust: Annotated[
         bool, Parameter(negative="", help="With --approve: run this tool unasked from now on.")
     ] = False,
@@ -73,6 +77,8 @@ async def respond(  # noqa: PLR0913 - each is a flag that people type
     async with client() as placet:
         if batch is not None:
             answers = answered_in(batch, acting_user(from_))
+            if each:
+                return _settled_each(answers, await placet.answer_each(answers), json)
             return _settled_all(await placet.answer_all(answers), json)
         if id is None:
             return _listed(await placet.inbox("pending"), json)
@@ -118,6 +124,24 @@ def _settled_all(settled: list[Input], json: bool) -> int:
         for each in settled:
             notes.print(f"{each.id} is {each.state}")
     return Exit.OK
+
+
+def _settled_each(
+    answers: Sequence[Answer], results: Sequence[Input | PlacetError], json: bool
+) -> int:
+    """What each came to; exits as the first one that was refused would on its own."""
+    refused = [each for each in results if isinstance(each, PlacetError)]
+    shown: list[dict[str, Any]] = []
+    for answer, result in zip(answers, results, strict=True):
+        if isinstance(result, PlacetError):
+            shown.append({"id": answer.id, "problem": {"code": result.code, "detail": str(result)}})
+            notes.print(f"{safe(answer.id)} [red]not taken:[/] {safe(result)}")
+        else:
+            shown.append({"id": answer.id, "input": result.value.model_dump(mode="json")})
+            notes.print(f"{result.id} is {result.state}")
+    if json:
+        print_json({"results": shown})
+    return exit_for(refused[0]) if refused else Exit.OK
 
 
 async def find(placet: AsyncClient, id: str) -> Input:

@@ -104,3 +104,18 @@ async def test_an_audit_is_shown_exported_and_verified(
     assert (await terminal.type("audit", "verify", str(tmp_path / "none"), "--key", key))[0] == 1
     code, out, _ = await terminal.type("audit", "export")
     assert (code, len(out.splitlines())) == (0, 2)
+
+
+async def test_many_answers_each_for_itself(terminal: Terminal, tmp_path: Path) -> None:
+    mine, other = (
+        await terminal.desk.ask(),
+        await terminal.desk.ask(call_id="c2", audience=Audience(initiator="zoe")),
+    )
+    file = tmp_path / "answers.jsonl"
+    lines = [{"id": each.id, "content": True} for each in (mine, other)]
+    file.write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    code, out, err = await terminal.type("respond", "--batch", str(file), "--each", "--json")
+    assert (code, "not taken" in err) == (4, True)
+    first, second = orjson.loads(out)["results"]
+    assert (first["input"]["state"], second["problem"]["code"]) == ("answered", "not_allowed")
+    assert await terminal.states(mine.id, other.id) == ["answered", "pending"]
