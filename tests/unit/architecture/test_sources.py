@@ -48,7 +48,7 @@ LONG_FUNCTIONS = {
     ("services/placet_runner/api/runs.py", "router"): (100, _ROUTES),
     ("shared/placet/agents/providers.py", "_messages"): (50, "one match over the kinds of entry"),
     ("shared/placet/agents/tool.py", "tool"): (75, "a decorator's signature and its docstring"),
-    ("shared/placet/cli/respond.py", "respond"): (60, "a command's signature is its help text"),
+    ("shared/placet/cli/respond.py", "respond"): (70, "a command's signature is its help text"),
 }
 """More than 40 lines: the limit that holds instead, and why."""
 
