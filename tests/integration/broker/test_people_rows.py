@@ -85,7 +85,7 @@ async def document(desk: Desk, record: Record) -> dict[str, Any]:
 async def is_whole(desk: Desk, id: str) -> bool:
     trail = await desk.interactions.trail(id)
     assert trail.disagreements() == []
-    return len(trail.history) == trail.facts["rev"] + 1
+    return bool(len(trail.history) == trail.facts["rev"] + 1)
 
 
 @each_write
