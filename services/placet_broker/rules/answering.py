@@ -81,7 +81,9 @@ def claimed_id(record: Record, caller: Caller, named: Person | None) -> str:
         return caller.id
     if named is not None:
         if named.id.startswith(SERVICE) and named.id != caller.id:
-            raise NotAllowed(f"{named.id} answers with a credential of its own, and as no other's")
+            raise NotAllowed(
+                f"{named.id} answers with a credential of its own; nobody else does for it"
+            )
         return _fit(named.id)
     if record.audience.names_somebody:
         detail = "this input names who may answer it: say who answers"
