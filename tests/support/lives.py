@@ -23,7 +23,6 @@ from placet_broker.usecases.arrivals import Arrivals
 from placet_broker.usecases.attend_input import AttendInput
 from placet_broker.usecases.close_input import CloseInput
 from placet_broker.usecases.endings import Endings
-from placet_broker.usecases.extend_input import ExtendInput
 from placet_broker.usecases.link_input import LinkInput, Wanted
 from placet_broker.usecases.people import People
 from placet_broker.usecases.stand_still import StandStill
@@ -89,7 +88,6 @@ class Broker:
         self.answer = AnswerInput(self.reads, clock, silent, checks, self.endings)
         self.batch = AnswerBatch(self.reads, clock, silent, checks, self.endings, self.answer)
         self.attend = AttendInput(self.reads, clock, checks, self.endings)
-        self.extend = ExtendInput(self.reads, clock, checks, self.endings)
         self.links = LinkInput(self.reads, silent, clock, checks, self.answer)
         self.close = CloseInput(self.reads, silent, clock, silent)
 
@@ -175,7 +173,7 @@ class Life:
         caller = Caller("default", who, PERSON_SCOPES, "key")
         record = await self.record()
         to = (record.expires_at or self.clock.now()) + timedelta(hours=hours)
-        await self.brokers[broker].extend(self.id, to, caller, None)
+        await self.brokers[broker].attend.extend(self.id, caller, None, to)
 
     async def edit(self, broker: int, add: list[str], remove: list[str]) -> None:
         await self.brokers[broker].attend.edit_audience(self.id, ROOT, add, remove)
@@ -184,6 +182,7 @@ class Life:
         links = self.brokers[broker].links
         wanted = Wanted(who, Action.ACCEPT, yes, timedelta(hours=30))
         token, made = await links.create(self.id, GATEWAY, wanted)
+        assert token is not None
         self.tokens.append((token, made.id, ""))
 
     async def press(self, broker: int, pick: int, right: bool) -> None:
