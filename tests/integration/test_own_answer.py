@@ -35,6 +35,8 @@ from tests.support.system import System, on_disk, system
 pytestmark = pytest.mark.integration
 
 YES = {"action": "accept", "content": True, "from": "alice"}
+DONE = ["bash", "delegate", *["http"] * 6, "read_file"]
+"""The calls that need nobody, once they have ended."""
 LINE = r"""
 until [ -s input ]; do sleep 0.05; done
 at={url}/v1/inputs/$(cat input)
@@ -171,7 +173,10 @@ async def plotting(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     plots: dict[str, Plot] = {}
     url: list[str] = []
     own = agents(plots, url, home)
-    async with system(own, on_disk(home / ".placet")) as placet, listening(placet.app) as at:
+    async with (
+        system(own, on_disk(home / ".placet"), sweep_seconds=0.2) as placet,
+        listening(placet.app) as at,
+    ):
         url.append(at)
         key, _ = await placet.platform.auth.create_key(
             namespace="default", name="alice", person="alice", scopes=PERSON_SCOPES
@@ -189,7 +194,12 @@ async def plotting(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
         plot.input = await eventually(waiting)
         (plot.folder / "input").write_text(plot.input)
-        await placet.stands(plot.run.id, "input_required")
+        run_id = plot.run.id
+
+        async def stands() -> bool:
+            return (await placet.image(run_id)).status == "input_required"
+
+        await eventually(stands, within=60)
         yield plot
 
 
@@ -207,9 +217,10 @@ async def test_an_agent_that_tries_to_answer_its_own_question_finds_no_credentia
 
     async def all_done() -> bool:
         found = await plot.results(str(plot.run and plot.run.id))
-        return {"bash", "http", "read_file", "delegate"} <= {each["tool"] for each in found}
+        assert sorted(each["tool"] for each in found) == DONE, found
+        return True
 
-    await eventually(all_done)
+    await eventually(all_done, within=60)
     results = await plot.results(plot.run.id)
     told = json.dumps(results, default=str)
     loot = (plot.folder / "loot").read_text(errors="replace")
