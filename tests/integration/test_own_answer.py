@@ -35,8 +35,9 @@ from tests.support.system import System, on_disk, system
 pytestmark = pytest.mark.integration
 
 YES = {"action": "accept", "content": True, "from": "alice"}
-DONE = ["bash", "delegate", *["http"] * 6, "read_file"]
-"""The calls that need nobody, once they have ended."""
+DONE = ["bash", *["http"] * 6, "read_file"]
+"""The calls that need nobody, once they have ended. What a child said may be applied with the last answer
+only: a parked run takes in what it waited for when nothing is open any more."""
 LINE = r"""
 until [ -s input ]; do sleep 0.05; done
 at={url}/v1/inputs/$(cat input)
@@ -217,7 +218,8 @@ async def test_an_agent_that_tries_to_answer_its_own_question_finds_no_credentia
 
     async def all_done() -> bool:
         found = await plot.results(str(plot.run and plot.run.id))
-        assert sorted(each["tool"] for each in found) == DONE, found
+        ended = sorted(each["tool"] for each in found if each["tool"] != "delegate")
+        assert (ended, len(plot.statuses)) == (DONE, 12), "its child tries the same"
         return True
 
     await eventually(all_done, within=60)
@@ -234,11 +236,8 @@ async def test_an_agent_that_tries_to_answer_its_own_question_finds_no_credentia
     assert set(tries[1::2]) <= {"401", "000", "away"}, line
     (outside,) = [each["content"] for each in results if each["tool"] == "read_file"]
     assert "outside your folder" in outside
-    assert len(plot.statuses) == 12, "its child tried the same"
     assert set(plot.statuses) <= {401, 404, 405, 303}, plot.statuses
     assert await plot.refused() == [], "without a credential nothing got as far as a question"
-    (child,) = [each["content"] for each in results if each["tool"] == "delegate"]
-    assert child[0]["text"] == "approved", "a child's word is a word"
     run = await plot.placet.client.runs.get(plot.run.id)
     asked = [each.value.request.message for each in run.inputs]
     assert [word.split()[1] for word in asked] == ["drop", *["read_file"] * 6], (
@@ -247,6 +246,9 @@ async def test_an_agent_that_tries_to_answer_its_own_question_finds_no_credentia
     for each in run.inputs:
         ended = await each.answer(False, from_="alice")
     assert (ended.status, plot.dropped) == ("completed", [])
+    last = await plot.results(plot.run.id)
+    (child,) = [each["content"] for each in last if each["tool"] == "delegate"]
+    assert child[0]["text"] == "approved", "a child's word is a word"
 
 
 async def test_what_the_runner_may_say_on_the_bus_answers_nothing_and_is_kept(plot: Plot) -> None:
