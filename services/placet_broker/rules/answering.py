@@ -132,7 +132,10 @@ def _seat(record: Record, who: Standing) -> str | None:
 
 
 def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | None) -> None:
-    """Whether their yes counts where it matters which person it is. Raises NotAllowed."""
+    """Whether their yes counts where it matters which person it is. Raises NotAllowed.
+
+    The initiator is nobody's delegate here: they are always named themselves, and take their own seat.
+    """
     who = answerer.standing
     if not record.policy.strict:
         return
@@ -150,11 +153,6 @@ def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | 
     if any(principal.id == initiator.id for principal in who.principals):
         raise NotAllowed(
             f"{who.id} stands in for {initiator.id}, who started this, and can't approve it",
-            code="self_approval",
-        )
-    if who.id == initiator.id and answerer.on_behalf_of is not None:
-        raise NotAllowed(
-            f"{who.id} started this and can't approve it in the place of {answerer.seat}",
             code="self_approval",
         )
 

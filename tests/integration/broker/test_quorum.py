@@ -285,3 +285,11 @@ async def test_a_vote_over_the_bus_is_told_how_far_it_is_and_the_last_gets_the_r
     assert "1 of the 2" in first["detail"]
     assert [v["by"] for v in first["input"]["votes"]] == ["ann"]
     assert last["outcome"]["state"] == "answered"
+
+
+async def test_the_initiator_sits_in_their_own_seat_whomever_they_stand_in_for(desk: Desk) -> None:
+    await delegate(desk.platform.auth.directory, "ann", "zoe")
+    record = await asked(desk)
+    first = (await say(desk, record, "zoe")).json()
+    assert [(v["by"], v["on_behalf_of"]) for v in first["votes"]] == [("zoe", "zoe")]
+    assert (await say(desk, record, "ann")).json()["state"] == "answered", "two people, two seats"
