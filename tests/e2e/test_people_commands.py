@@ -1,5 +1,7 @@
 """`placet people`, `groups`, `delegate`, `delegations`, and `keys` at a server, as people run them."""
 
+from pathlib import Path
+
 from tests.support.commands import Dev, clean, placet
 
 
@@ -77,3 +79,14 @@ def test_keys_are_made_at_the_server_that_is_named(dev: Dev) -> None:
     without = placet("keys", "list", env=clean(PLACET_URL=dev.url))
     assert without.code == 2
     assert "PLACET_KEY" in without.err
+
+
+def test_keys_go_where_the_database_is_named_whatever_server_is_set(
+    dev: Dev, tmp_path: Path
+) -> None:
+    env = clean(PLACET_URL=dev.url, PLACET_KEY="plc_of_nobody", PLACET_DATA=str(tmp_path))
+    made = placet("keys", "create", "laptop", "--person", "alice", "--json", env=env)
+    assert made.code == 0, made.err
+    listed = placet("keys", "list", "--json", env=env)
+    assert [each["name"] for each in listed.json] == ["laptop"]
+    assert (tmp_path / "placet_auth.db").exists()

@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "notifier": ("servers:notifier", "Run a notifier: it tells people and systems."),
     "keys": (
         "keys:keys",
-        "API keys: at PLACET_URL, else directly in the database (for the operator).",
+        "API keys: in the database, or at PLACET_URL (for the operator).",
     ),
     "people": ("people:people", "Who is known, under which identities, and who is let in no more."),
     "groups": ("groups:groups", "Groups of people that an audience names as group:NAME."),

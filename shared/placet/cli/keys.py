@@ -13,7 +13,9 @@ from placet.cli.runs import Json
 from placet.errors import Invalid
 from placet.process.caller import OPERATOR_SCOPES, PERSON_SCOPES, SERVICE_SCOPES
 
-keys = App(name="keys", help="API keys: at PLACET_URL, else directly in the database.")
+keys = App(
+    name="keys", help="API keys: in the database, or at PLACET_URL where no database is named."
+)
 Namespace = Annotated[
     str | None, Parameter(help="Whose keys; at PLACET_URL it is the namespace of PLACET_KEY.")
 ]

@@ -1,4 +1,4 @@
-"""Where `placet keys` works: on a server, if one is named, else in the database itself."""
+"""Where `placet keys` works: in the database, where one is named, else on the server of PLACET_URL."""
 
 import os
 from collections.abc import AsyncIterator, Sequence
@@ -111,9 +111,12 @@ class ServedKeys:
 async def key_store(namespace: str | None) -> AsyncIterator[KeyStore]:
     """The credentials of a namespace; at a server it is that of the key that is used there.
 
+    Whoever names a database in the environment means that one, also in a shell that talks to a server.
+
     Raises Invalid for another namespace than that, Unavailable, and what the settings lack.
     """
-    if os.environ.get("PLACET_URL"):
+    named = any(os.environ.get(name) for name in ("PLACET_MONGO_URL", "PLACET_DATA"))
+    if os.environ.get("PLACET_URL") and not named:
         async with client() as placet:
             own = (await placet.transport.get("/v1/keys/self"))["namespace"]
             if namespace not in (None, own):
