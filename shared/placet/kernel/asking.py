@@ -137,7 +137,7 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         accepts="words" if words else asker.accepts,
         on_expiry=asker.on_expiry,
         args_schema=asker.editable.get(call.call.tool),
-        trust=asker.trusts and offered.trustable,
+        trust=asker.trusts and offered.trustable and not whom["policy"].strict,
         message=f"{question(call.call)}{_drift(call)}"[:4000],
         **asker.fields(call, what, now) | whom,
     ).with_digest()
