@@ -46,6 +46,8 @@ class Asker:
     namespace: str = DEFAULT_NAMESPACE
     path: tuple[str, ...] = ()
     initiator: str | None = None
+    spoke: tuple[str, ...] = ()
+    """Everybody who told it something."""
     root_agent_id: str = ""
     stage: str = "main"
     consent: tuple[ConsentRules, ...] = ()
@@ -90,7 +92,11 @@ class Asker:
         steps = rule.escalation if on_expiry == "escalate" else timed
         policy = AnswerPolicy(reminders=rule.reminders, escalation=steps)
         return {
-            "audience": Audience(initiator=self.initiator, approvers=rule.approvers),
+            "audience": Audience(
+                initiator=self.initiator,
+                approvers=rule.approvers,
+                spoke=tuple(each for each in self.spoke if each != self.initiator),
+            ),
             "policy": policy.stricter_by(rule.policy) if approval else policy,
             "priority": rule.priority,
             "labels": rule.labels,

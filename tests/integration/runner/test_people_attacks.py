@@ -1,24 +1,29 @@
 """Attempts to do with one person's word what takes two, through what was allowed before or who spoke last."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
-from placet import Agent, Context, HumanInput, HumanInTheLoop, ScriptedModel, tool
+from placet import Agent, Context, HumanInput, HumanInTheLoop, ScriptedModel, ToolRisk, tool
 from placet.agents.scripted import calls, says, steps
+from placet.client import Run
 from placet.domain.run import RunStatus
-from tests.support.system import deploy, system
+from placet.errors import NotAllowed
+from tests.support.eventually import eventually
+from tests.support.system import System, deploy, system
 
 pytestmark = pytest.mark.integration
 
 ONE = HumanInput(approvers=("ann", "bob"))
 TWO = HumanInput(approvers=("ann", "bob"), quorum=2)
 FROM_CRITICAL = HumanInput(approvers=("ann", "bob"), tiers={"critical": {"quorum": 2}})
+FOUR_EYES = HumanInput(approvers=("ann", "bob", "zoe"), exclude_initiator=True)
 FOR_THE_RUN = {"decision": "approved", "scope": "run", "grant": "named"}
 
 
-def tier(args: dict[str, int]) -> str:
-    return "critical" if args["euros"] > 10 else "high"
+def tier(args: Mapping[str, Any]) -> ToolRisk:
+    return ToolRisk.CRITICAL if args["euros"] > 10 else ToolRisk.HIGH
 
 
 class Bank:
@@ -79,3 +84,45 @@ async def test_what_two_people_granted_holds_for_calls_that_take_two() -> None:
         run = await run.inputs[0].answer(FOR_THE_RUN, from_="ann")
         run = await run.inputs[0].answer(FOR_THE_RUN, from_="bob")
         assert (run.status, bank.sent) == (RunStatus.COMPLETED, [5, 6])
+
+
+async def stands_asking(placet: System, run: Run, initiator: str) -> Run:
+    """The run, once it asks for this person."""
+
+    async def look() -> Run | None:
+        found = await placet.client.runs.get(run.id)
+        asked = [each.value.request.audience.initiator for each in found.inputs]
+        return found if asked == [initiator] else None
+
+    found: Run = await eventually(look)
+    return found
+
+
+async def test_who_started_a_run_does_not_approve_it_after_somebody_else_spoke() -> None:
+    bank = Bank(FOUR_EYES, 5, 5)
+    async with system([bank.agent]) as placet:
+        run = await placet.client.agent("bank").run("Pay", user="zoe")
+        await placet.client.agent(run.agent_id).message("How is it going?", user="bob")
+        run = await stands_asking(placet, run, "bob")
+        for author in ("zoe", "bob"):
+            with pytest.raises(NotAllowed) as refused:
+                await run.inputs[0].answer(True, from_=author)
+            assert (refused.value.reason, bank.sent) == ("self_approval", [])
+        run = await run.inputs[0].answer(True, from_="ann")
+        assert bank.sent == [5]
+
+
+async def test_who_started_a_run_does_not_approve_what_is_done_below_it_either() -> None:
+    bank = Bank(FOUR_EYES, 5)
+    task = {"agent": "bank", "message": "Pay"}
+    asks = calls(("ask_user_text", {"question": "How much?"}))
+    model = ScriptedModel(steps(asks, calls(("delegate", {"tasks": [task]})), says("all done")))
+    boss = Agent("boss", model=model, delegates=[bank.agent], builtins=["ask_user_text"])
+    async with system([boss, bank.agent]) as placet:
+        run = await placet.client.agent("boss").run("Go", user="zoe")
+        await placet.client.agent(run.agent_id).message("How is it going?", user="bob")
+        run = await stands_asking(placet, run, "bob")
+        assert run.inputs[0].value.request.path == ("boss", "bank")
+        with pytest.raises(NotAllowed) as refused:
+            await run.inputs[0].answer(True, from_="zoe")
+        assert (refused.value.reason, bank.sent) == ("self_approval", [])
