@@ -48,7 +48,8 @@ class Trail:
 
     def disagreements(self) -> list[str]:
         """Where it is not what its chain says."""
-        return audit.disagreements(self.history, self.request, self.outcome, self.facts["rev"])
+        kept = self.history, self.request, self.outcome, self.facts["rev"]
+        return audit.disagreements(*kept, self.facts["resolution"])
 
     def line(self) -> dict[str, Any]:
         """As a line of an export."""

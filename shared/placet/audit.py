@@ -50,11 +50,16 @@ def digest(text: str | bytes) -> str:
 
 
 def disagreements(
-    history: Sequence[Mapping[str, Any]], request: str, outcome: str, rev: int
+    history: Sequence[Mapping[str, Any]],
+    request: str,
+    outcome: str,
+    rev: int,
+    ended: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Where an interaction is not what its chain says: what was shown, how it ended, how much happened.
 
-    `request` and `outcome` are the JSON texts as they are kept, "" for what is gone or not there.
+    `request` and `outcome` are the JSON texts as they are kept, "" for what is gone or not there;
+    `ended` is who decided, and how, as it is kept beside the outcome.
     """
     found = list(flaws(history))
     if history and len(history) != rev + 1:
@@ -65,14 +70,28 @@ def disagreements(
     ends = [e for e in history if e.get("outcome") and e.get("state")]
     if outcome and history and (not ends or ends[-1]["outcome"] != digest(outcome)):
         found.append("the outcome is not the one that was settled")
+    if ended and ends and _decider(ended) != {name: ends[-1].get(name) for name in _DECIDER}:
+        found.append("who decided it, or how, is not what was settled")
     return found
+
+
+_DECIDER = ("by", "on_behalf_of", "voters", "channel", "answer_id")
+
+
+def _decider(ended: Mapping[str, Any]) -> dict[str, Any]:
+    """Who decided, as an entry says it."""
+    by, voters = ended.get("by"), ended.get("voters")
+    told = {"by": by and by["id"], "voters": ",".join(voters or ()) or None}
+    return {**{name: ended.get(name) for name in _DECIDER}, **told}
 
 
 class Export:
     """Lines of an export as they are written, and the line that closes it."""
 
-    def __init__(self, key: Ed25519PrivateKey) -> None:
+    def __init__(self, key: Ed25519PrivateKey, of: Mapping[str, str | None] | None = None) -> None:
+        """`of` says what is exported, such as the namespace and from when to when."""
         self._key = key
+        self._of = dict(of or {})
         self._digest = hashlib.sha256(_SIGNED)
         self._count = 0
 
@@ -85,7 +104,7 @@ class Export:
 
     def end(self, at: datetime) -> bytes:
         """The last line; nothing can be taken away before it, or added after it, unseen."""
-        facts = {"end": True, "lines": self._count, "at": at.isoformat()}
+        facts = {"end": True, "lines": self._count, "at": at.isoformat(), "of": self._of}
         signed = {**facts, "digest": "sha256:" + self._digest.hexdigest()}
         signature = self._key.sign(_SIGNED + _line(signed)).hex()
         return _line({**signed, "key": public_key(self._key), "signature": signature})
@@ -119,7 +138,7 @@ def verified(export: bytes, key: str) -> list[str]:
 def _flaws_of_end(written: Sequence[bytes], last: bytes, key: str) -> Iterator[str]:
     try:
         end = orjson.loads(last)
-        signed = {name: end[name] for name in ("end", "lines", "at", "digest")}
+        signed = {name: end[name] for name in ("end", "lines", "at", "of", "digest")}
         signature = bytes.fromhex(end["signature"])
         whole = last == _line({**signed, "key": key, "signature": signature.hex()})
     except (ValueError, TypeError, KeyError):
@@ -141,7 +160,8 @@ def _flaws_of_end(written: Sequence[bytes], last: bytes, key: str) -> Iterator[s
 def _flaws_of_line(line: bytes) -> list[str]:
     try:
         value = orjson.loads(line)
-        return disagreements(value["history"], value["request"], value["outcome"], value["rev"])
+        kept = value["history"], value["request"], value["outcome"], value["rev"]
+        return disagreements(*kept, value.get("resolution"))
     except (ValueError, TypeError, KeyError, AttributeError):
         return ["it is no interaction"]
 

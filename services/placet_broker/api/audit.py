@@ -1,7 +1,7 @@
 """/v1/audit: what happened to each input, as chains of hashes, and an export of them."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from placet.process.access import caller
 from placet.process.auth import Caller, Scope
 from placet.process.http import json_response
+from placet_broker.rules.deadlines import aware
 from placet_broker.usecases import UseCases
 
 Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
@@ -32,7 +33,9 @@ def router(use_cases: UseCases) -> APIRouter:
     )
     async def export_audit(who: Operator, since: Since = None, until: Until = None) -> Response:
         """JSON lines, one an input; the last line is a signed digest of them all."""
-        lines: AsyncIterator[bytes] = trails.export(who, _utc(since), _utc(until))
+        lines: AsyncIterator[bytes] = trails.export(
+            who, _utc(since, "/since"), _utc(until, "/until")
+        )
         return StreamingResponse(lines, media_type=LINES)
 
     @routes.get("/key", summary="What exports are signed with")
@@ -57,5 +60,5 @@ def router(use_cases: UseCases) -> APIRouter:
     return routes
 
 
-def _utc(at: datetime | None) -> datetime | None:
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+def _utc(at: datetime | None, pointer: str) -> datetime | None:
+    return None if at is None else aware(at, pointer)

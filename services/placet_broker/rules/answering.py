@@ -1,5 +1,6 @@
 """Who may see an interaction, and who may answer it as whom."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from placet.domain.interaction import Kind
@@ -131,10 +132,10 @@ def _seat(record: Record, who: Standing) -> str | None:
     return next((seat.id for seat in seats if record.audience.admits(seat.names)), None)
 
 
-def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | None) -> None:
+def check_may_approve(record: Record, answerer: Answerer, authors: Iterable[Standing]) -> None:
     """Whether their yes counts where it matters which person it is. Raises NotAllowed.
 
-    The initiator is nobody's delegate here: they are always named themselves, and take their own seat.
+    `authors` are those who asked for the work, or told the run something.
     """
     who = answerer.standing
     if not record.policy.strict:
@@ -143,8 +144,12 @@ def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | 
         raise NotAllowed(
             f"this takes the yes of people who are known: {who.id} is no person, nor linked to one"
         )
-    if initiator is None:
-        return
+    for author in authors:
+        _check_other(record, answerer, author)
+
+
+def _check_other(record: Record, answerer: Answerer, initiator: Standing) -> None:
+    who = answerer.standing
     if record.policy.exclude_initiator and who.id == initiator.id:
         raise NotAllowed(
             f"{who.id} started this and can't approve it (four eyes); they may refuse it",
@@ -155,9 +160,15 @@ def check_may_approve(record: Record, answerer: Answerer, initiator: Standing | 
             f"{who.id} stands in for {initiator.id}, who started this, and can't approve it",
             code="self_approval",
         )
+    # The initiator is always named and sits in their own seat; who spoke before them may not be.
+    if who.id == initiator.id and answerer.on_behalf_of is not None:
+        raise NotAllowed(
+            f"{who.id} started this and can't approve it in the place of {answerer.seat}",
+            code="self_approval",
+        )
 
 
-def seat_now(record: Record, voter: Standing, initiator: Standing | None) -> str | None:
+def seat_now(record: Record, voter: Standing, authors: Iterable[Standing]) -> str | None:
     """Where the vote of this person counts as things are now; None: nowhere any more.
 
     Groups, links and delegations change, so it may be another place than the one they voted in.
@@ -166,7 +177,7 @@ def seat_now(record: Record, voter: Standing, initiator: Standing | None) -> str
     if seat is None:
         return None
     try:
-        check_may_approve(record, Answerer(voter, seat), initiator)
+        check_may_approve(record, Answerer(voter, seat), authors)
     except NotAllowed:
         return None
     return seat

@@ -12,7 +12,10 @@ from placet.domain.digest import digest_of
 from placet.domain.interaction import InputState, InteractionRequest, RequestAdapter
 from placet.domain.outcome import Outcome
 from placet.domain.resolution import Input, Resolution
+from placet.errors import Conflict
 
+MOST_ACTS = 200
+"""Entries that one person or service may leave in a history: a document has an end."""
 RUNNER = "service:placet-runner"
 """The publisher of every question that a run of Placet asks."""
 
@@ -132,6 +135,14 @@ class Record:
     def head(self) -> str:
         """The hash of the last history entry."""
         return str(self.history[-1]["hash"]) if self.history else ""
+
+    def check_room(self, by: str) -> None:
+        """Raise Conflict for somebody who has done too much with it; to settle it is always possible."""
+        if sum(entry["by"] == by for entry in self.history) >= MOST_ACTS:
+            raise Conflict(
+                f"{by} has done {MOST_ACTS} things with this input; settle it, or leave it to others",
+                code="too_many_acts",
+            )
 
     @property
     def from_runner(self) -> bool:

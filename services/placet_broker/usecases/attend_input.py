@@ -99,6 +99,7 @@ class AttendInput:
 
         async def change(current: Record) -> Record | None:
             _check_pending(current)
+            current.check_room(caller.id)
             after = escalating.with_audience(current, add, remove, current.votes)
             _check_audience(current, after)
             votes = await self._checks.people.standing_votes(after)
@@ -112,6 +113,7 @@ class AttendInput:
         """Who does it: somebody who may answer, of a question that is open. Raises as `claim`."""
         who = (await self._checks.who(record, caller, named)).person.id
         _check_pending(record)
+        record.check_room(who)
         return who
 
     async def _change(self, record: Record, change: Change) -> Record:

@@ -44,7 +44,7 @@ class ExportAudit:
         What is opened or changes meanwhile may be in it or not. Raises NotAllowed without `operate`.
         """
         caller.need(Scope.OPERATE)
-        written = audit.Export(audit.signing_key(self.seed))
+        written = audit.Export(audit.signing_key(self.seed), _of(caller.namespace, since, until))
         query = Query(caller.namespace, limit=PAGE, oldest_first=True, since=since, until=until)
         while True:
             found = await self._interactions.trails(query)
@@ -54,3 +54,12 @@ class ExportAudit:
                 break
             query = replace(query, after=(found[-1].opened_at, found[-1].id))
         yield written.end(self._clock.now())
+
+
+def _of(namespace: str, since: datetime | None, until: datetime | None) -> dict[str, str | None]:
+    """What is exported, so that a part does not pass for the whole."""
+    return {
+        "namespace": namespace,
+        "since": since.isoformat() if since else None,
+        "until": until.isoformat() if until else None,
+    }

@@ -126,6 +126,7 @@ class LinkInput:
             link, now = linking.named(record, link_id), self._clock.now()
             linking.check_alive(record, link, now)
             await self._checks.who(record, caller, Person(id=link.person))
+            record.check_room(caller.id)
             made = replace(
                 link,
                 code_hash=linking.hashed(f"{link.id} {code}"),

@@ -62,7 +62,7 @@ class People:
     async def check_may_approve(self, record: Record, answerer: Answerer) -> None:
         """Whether their yes counts under a quorum or four eyes. Raises NotAllowed."""
         if record.policy.strict:
-            answering.check_may_approve(record, answerer, await self._initiator(record))
+            answering.check_may_approve(record, answerer, await self._authors(record))
 
     async def standing_votes(self, record: Record) -> tuple[Vote, ...]:
         """Those of its votes that still count: groups, links and delegations are read now.
@@ -71,20 +71,20 @@ class People:
         """
         if not record.votes:
             return ()
-        initiator = await self._initiator(record)
+        authors = await self._authors(record)
         standing: tuple[Vote, ...] = ()
         for vote in record.votes:
-            seat = await self._seat_now(record, vote, initiator)
+            seat = await self._seat_now(record, vote, authors)
             if seat is not None:
                 standing = voting.with_vote(standing, replace(vote, seat=seat))
         return standing
 
-    async def _seat_now(self, record: Record, vote: Vote, initiator: Standing | None) -> str | None:
+    async def _seat_now(self, record: Record, vote: Vote, authors: list[Standing]) -> str | None:
         try:
             voter = await self._of(record, vote.by)
         except NotAllowed:
             return None  # disabled meanwhile
-        return answering.seat_now(record, voter, initiator)
+        return answering.seat_now(record, voter, authors)
 
     async def barred(self, record: Record, caller: Caller) -> tuple[str, str]:
         """Why the caller can't answer it at all, and why not with a yes; empty where they may."""
@@ -118,9 +118,8 @@ class People:
         if people is None:
             return True
         people -= {record.publisher}
-        initiator = await self._initiator(record)
-        if policy.exclude_initiator and initiator is not None:
-            people -= {initiator.id}
+        if policy.exclude_initiator:
+            people -= {author.id for author in await self._authors(record)}
         return len(people) >= policy.quorum
 
     async def _could(self, record: Record, caller: Caller) -> bool:
@@ -153,11 +152,17 @@ class People:
     async def _of(self, record: Record, id: str) -> Standing:
         return await self._directory.standing(record.namespace, id)
 
-    async def _initiator(self, record: Record) -> Standing | None:
-        """Who started it, seen through a linked channel; None where nobody is known to have."""
-        id = record.audience.initiator
-        if id is None or ":" not in id:
-            return None if id is None else alone(id)
+    async def _authors(self, record: Record) -> list[Standing]:
+        """Who started it, and under four eyes whoever told it something besides."""
+        audience = record.audience
+        asked = () if audience.initiator is None else (audience.initiator,)
+        ids = audience.authors if record.policy.exclude_initiator else asked
+        return [await self._author(record, id) for id in ids]
+
+    async def _author(self, record: Record, id: str) -> Standing:
+        """One of them, seen through a linked channel."""
+        if ":" not in id:
+            return alone(id)
         try:
             return await self._of(record, id)
         except NotAllowed:

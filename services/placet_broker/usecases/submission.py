@@ -169,6 +169,7 @@ class Checks:
         decided = voting.decided(record, votes)
         if decided is not None:
             return replace(decided, links=links if said.link else ())
+        record.check_room(vote.by)
         return Ballot(votes, voided=len(record.votes) + 1 - len(votes), links=links)
 
     async def keep_refused(self, record: Record, who: Caller | str, why: str) -> None:

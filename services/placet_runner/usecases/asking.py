@@ -1,6 +1,7 @@
 """The run as it asks people."""
 
 from placet.agents.agent import Agent
+from placet.agents.delegating import spoke_in
 from placet.kernel import State
 from placet.kernel.asking import Asker
 from placet_runner.ports import Document
@@ -19,6 +20,7 @@ def asker_of(document: Document, state: State, agent: Agent) -> Asker:
         namespace=document["namespace"],
         path=tuple(document["path"]),
         initiator=initiator,
+        spoke=spoke_in(state),
         consent=(*state.heritage.consent, agent.human_input.rules),
         user_message=state.wanted,
         expires_in=agent.patience,

@@ -106,6 +106,12 @@ def births(agent: "Agent", asker: Asker, state: State, entry: Delegated) -> list
     ]
 
 
+def spoke_in(state: State) -> tuple[str, ...]:
+    """Everybody who told a run something, or had told the runs above it, each once."""
+    every = (*state.heritage.spoke, *state.spoke)
+    return tuple(dict.fromkeys(each for each in every if each is not None))
+
+
 def below(agent: "Agent", state: State) -> Heritage:
     """What a run below this one can't choose for itself."""
     consent = agent.human_input.rules
@@ -115,6 +121,7 @@ def below(agent: "Agent", state: State) -> Heritage:
         bounds=(*state.heritage.bounds, own),
         refused=state.refusals.kept(),
         taint=state.taint,
+        spoke=spoke_in(state),
     )
 
 

@@ -134,6 +134,8 @@ def _trust(
 ) -> Iterator[TrustGiven]:
     if not agent.policy.trusts or call.facts is None or call.verdict is None:
         return
+    if call.asked_under.strict:
+        return  # trust is one person's word
     if call.approval and call.approval.approved and offer(call.facts, call.verdict).trustable:
         yield TrustGiven(
             tool=call.facts.tool,
@@ -156,7 +158,7 @@ def _grant_of_an_edit(call: CallState, judged: CallJudged) -> Iterator[GrantGive
         return  # nothing is granted with a call that is not allowed yet
     # The prompt named another call: nothing but exactly this one can have been meant.
     exact = Offer(("once", "stage", "run"), exact=True)
-    grant = granted(judged.facts, exact, resolution)
+    grant = granted(judged.facts, exact, resolution, call.asked_under)
     if grant is not None:
         yield GrantGiven(grant=grant.model_copy(update={"exact": judged.facts.digest}))
 
@@ -164,7 +166,7 @@ def _grant_of_an_edit(call: CallState, judged: CallJudged) -> Iterator[GrantGive
 def _grant(call: CallState, resolution: Resolution) -> Iterator[GrantGiven]:
     if call.facts is None or call.verdict is None or resolution.state is not InputState.ANSWERED:
         return  # also where the approver changed the call: it has no verdict now
-    grant = granted(call.facts, offer(call.facts, call.verdict), resolution)
+    grant = granted(call.facts, offer(call.facts, call.verdict), resolution, call.asked_under)
     if grant is not None:
         yield GrantGiven(grant=grant)
 

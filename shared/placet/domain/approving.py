@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from placet.domain.digest import canonical
+from placet.domain.digest import canonical, same_json
 from placet.domain.interaction import ApprovalDecision, ApprovalRequest, InputState
 from placet.domain.outcome import Outcome, Scope, answered, reason_in, unfit
 from placet.domain.schema import field_errors
@@ -47,7 +47,7 @@ def _decided(request: ApprovalRequest, content: dict[str, Any]) -> Outcome:
 
 def _edited(request: ApprovalRequest, args: Any) -> dict[str, Any] | None:
     """Arguments that the approver changed, checked as the model's own are. None: left as they are."""
-    if args is None or args == request.call.args:
+    if args is None or same_json(args, request.call.args):
         return None
     if request.args_schema is None:
         raise Invalid(

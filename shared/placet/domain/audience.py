@@ -42,6 +42,15 @@ class Audience(Value):
     initiator: str | None = None
     approvers: tuple[str, ...] = ()
     """People by id, `group:NAME`, `service:NAME`, `slack:ID`, `telegram:ID`, `discord:ID`."""
+    spoke: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Others whose words the run goes by, such as who started it before the initiator told it
+    something. It lets nobody answer; under four eyes they can't approve either."""
+
+    @property
+    def authors(self) -> tuple[str, ...]:
+        """Whose wish it is that is put to others under four eyes, the initiator first."""
+        initiator = () if self.initiator is None else (self.initiator,)
+        return tuple(dict.fromkeys((*initiator, *self.spoke)))
 
     @property
     def names_somebody(self) -> bool:
@@ -92,7 +101,7 @@ class AnswerPolicy(Value):
     quorum: int = Field(default=1, ge=1, le=20, strict=True)
     """Distinct people whose yes it takes; one no settles."""
     exclude_initiator: bool = Field(default=False, strict=True)
-    """Four eyes: who asked for the work can't approve it, but may refuse it."""
+    """Four eyes: whoever asked for the work, or told it something, can't approve it, but may refuse it."""
     reminders: Annotated[tuple[Seconds, ...], Field(max_length=MOST_STEPS)] = Field(
         default=(), exclude_if=operator.not_
     )

@@ -107,6 +107,11 @@ class ConsentRules(Value):
 NO_RULES = ConsentRules()
 
 
+def enough(asked: AnswerPolicy, consent: Sequence[ConsentRules], tool: str, risk: ToolRisk) -> bool:
+    """Whether a yes under that policy is one under all of these rules, for such a call."""
+    return all(rules.about(tool, risk).policy.satisfied_by(asked) for rules in consent)
+
+
 def rule_for(
     consent: Sequence[ConsentRules], tool: str, risk: ToolRisk, initiator: str | None
 ) -> ConsentRule:

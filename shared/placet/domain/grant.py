@@ -3,6 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
+from placet.domain.audience import ONE_YES, AnswerPolicy
 from placet.domain.base import Value
 from placet.domain.label import Label
 from placet.domain.person import Person
@@ -28,6 +31,8 @@ class Grant(Value):
     stage: str = "main"
     """Where it was given: a grant of scope `stage` holds until another stage comes between."""
     by: Person | None = None
+    asked: AnswerPolicy = Field(default=ONE_YES, exclude_if=lambda asked: asked == ONE_YES)
+    """How many said yes, and who could not; a call that takes more asks."""
     at: datetime
     input_id: str
     """The question whose answer gave it."""

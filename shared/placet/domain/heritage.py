@@ -46,6 +46,8 @@ class Heritage(Value):
     """Calls that a person refused to a run above: `key`, and the `result` that the same call gets."""
     taint: Label = Label.PUBLIC
     """The highest label of what the run above had been told when it delegated."""
+    spoke: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Who had told the runs above something when they delegated."""
 
     @property
     def consent(self) -> tuple[ConsentRules, ...]:

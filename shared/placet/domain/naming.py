@@ -1,5 +1,6 @@
 """What may name a person, a service or a key: one rule for every surface."""
 
+import unicodedata
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -9,12 +10,17 @@ from placet.domain.visible import hidden
 
 _UNSEEN = frozenset("\u2800\u034f\u17b4\u17b5\u180b\u180c\u180d\u180f")
 """Blanks and selectors that are no format characters, and that nobody sees either."""
-RULE = f"has 1 to {LONGEST_ID} bytes, is not blank, and has no character that can't be seen"
+RULE = (
+    f"has 1 to {LONGEST_ID} bytes, no character that can't be seen, no space at its ends, and is "
+    "normalized (NFC)"
+)
 
 
 def names(text: str) -> bool:
     """Whether a text can name somebody: names that look alike to a person must not differ unseen."""
-    if not text.strip() or any(hidden(char) or char in _UNSEEN for char in text):
+    if not text or text != text.strip() or not unicodedata.is_normalized("NFC", text):
+        return False
+    if any(hidden(char) or char in _UNSEEN for char in text):
         return False
     return len(text.encode()) <= LONGEST_ID
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from placet.domain.audience import ONE_YES
 from placet.domain.grant import Grant
 from placet.gate.facts import Facts, Role
 from placet.gate.levels import judge
@@ -49,9 +50,10 @@ def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) 
     """The verdict that allows it, or the one that asks."""
     if facts.role is Role.SHELL:
         return _line(verdict, facts, policy, standing)
-    if grant := next((g for g in standing.grants if _holds(g, facts) and not g.keys), None):
+    held = (grant for grant in standing.grants if _holds(grant, facts, policy))
+    if grant := next((g for g in held if not g.keys), None):
         return _allowed(verdict, "granted", _given(grant), (grant.id,))
-    if policy.trusts and standing.trusted.get(facts.tool) == facts.schema_digest:
+    if _trusts(facts, policy, standing):
         return _allowed(verdict, "trusted", f"{facts.tool} is trusted for this person's runs")
     if entry := policy.safe.tools.get(facts.tool):
         return _allowed(
@@ -62,7 +64,7 @@ def _lifted(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) 
 
 def _line(verdict: Verdict, facts: Facts, policy: Policy, standing: Standing) -> Verdict:
     """A line may run if each of its commands is safe or granted, or if it was granted as it is."""
-    held = [grant for grant in standing.grants if _holds(grant, facts)]
+    held = [grant for grant in standing.grants if _holds(grant, facts, policy)]
     if whole := next((grant for grant in held if grant.exact), None):
         return _allowed(verdict, "granted", _given(whole), (whole.id,))
     by_key = {key: grant for grant in held for key in grant.keys}
@@ -83,9 +85,19 @@ def _saying(verdict: Verdict, why: Reason) -> Verdict:
     return verdict.model_copy(update={"reason": reason})
 
 
-def _holds(grant: Grant, facts: Facts) -> bool:
-    """Whether a grant covers this call: it means it, was given for no lesser risk, and not for data alone."""
-    return facts.meant_by(grant) and grant.risk.reaches(facts.risk) and grant.clearance is None
+def _holds(grant: Grant, facts: Facts, policy: Policy) -> bool:
+    """Whether a grant covers this call: it means it, was given for no lesser risk, and not for data alone.
+
+    What takes several people, or others, is granted by as many.
+    """
+    meant = facts.meant_by(grant) and grant.risk.reaches(facts.risk) and grant.clearance is None
+    return meant and policy.satisfied_by(grant.asked, facts.tool, facts.risk)
+
+
+def _trusts(facts: Facts, policy: Policy, standing: Standing) -> bool:
+    """Whether trust lets it run. It is one person's word: what takes more than that asks."""
+    trusted = policy.trusts and standing.trusted.get(facts.tool) == facts.schema_digest
+    return trusted and policy.satisfied_by(ONE_YES, facts.tool, facts.risk)
 
 
 def _given(grant: Grant) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from placet.domain.audience import ONE_YES, AnswerPolicy
 from placet.domain.grant import Grant
 from placet.domain.interaction import ApprovalDecision
 from placet.domain.label import Label
@@ -69,8 +70,13 @@ def offer(facts: Facts, verdict: Verdict) -> Offer:
     return Offer(("once", "stage", "run"), keys, exact)
 
 
-def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | None:
-    """The grant that this answer gives: what the prompt offered, never more; None for a plain yes or a no."""
+def granted(
+    facts: Facts, offered: Offer, resolution: Resolution, asked: AnswerPolicy = ONE_YES
+) -> Grant | None:
+    """The grant that this answer gives: what the prompt offered, never more; None for a plain yes or a no.
+
+    `asked` is under what the question was put.
+    """
     outcome: Outcome = resolution.outcome
     approved = outcome.decision is ApprovalDecision.APPROVED
     if not approved or outcome.scope in (None, "once") or outcome.scope not in offered.scopes:
@@ -87,6 +93,7 @@ def granted(facts: Facts, offered: Offer, resolution: Resolution) -> Grant | Non
         scope=outcome.scope,
         stage=facts.stage,
         by=resolution.by,
+        asked=asked,
         at=resolution.at,
         input_id=resolution.input_id,
     )

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from placet.domain.consent import ConsentRules
+from placet.domain.audience import AnswerPolicy
+from placet.domain.consent import ConsentRules, enough
 from placet.domain.heritage import Bound
 from placet.domain.risk import ToolRisk
 from placet.errors import DefinitionError
@@ -149,6 +150,10 @@ class Policy:
     def names_people_for(self, tool: str, risk: ToolRisk) -> bool:
         """Whether somebody in particular is to say yes: no unattended run does without them."""
         return any(rules.about(tool, risk).names_people for rules in self.consent)
+
+    def satisfied_by(self, asked: AnswerPolicy, tool: str, risk: ToolRisk) -> bool:
+        """Whether what was allowed under that policy is enough for such a call by now."""
+        return enough(asked, self.consent, tool, risk)
 
     def speaks_of(self, tool: str) -> bool:
         """Whether a permission or an always-ask rule names a tool."""

@@ -17,7 +17,13 @@ def bounded(verdict: Verdict, facts: Facts, policy: Policy, grants: Sequence[Gra
     """
     if not policy.taint or not facts.outbound or verdict.decision is Decision.DENY:
         return verdict
-    raised = [g.clearance for g in grants if g.clearance and facts.meant_by(g)]
+    raised = [
+        g.clearance
+        for g in grants
+        if g.clearance
+        and facts.meant_by(g)
+        and policy.satisfied_by(g.asked, facts.tool, facts.risk)
+    ]
     clearance = highest(facts.clearance, *raised)
     if not facts.taint.above(clearance):
         return verdict

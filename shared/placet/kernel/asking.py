@@ -46,6 +46,8 @@ class Asker:
     namespace: str = DEFAULT_NAMESPACE
     path: tuple[str, ...] = ()
     initiator: str | None = None
+    spoke: tuple[str, ...] = ()
+    """Everybody who told it something."""
     root_agent_id: str = ""
     stage: str = "main"
     consent: tuple[ConsentRules, ...] = ()
@@ -90,7 +92,11 @@ class Asker:
         steps = rule.escalation if on_expiry == "escalate" else timed
         policy = AnswerPolicy(reminders=rule.reminders, escalation=steps)
         return {
-            "audience": Audience(initiator=self.initiator, approvers=rule.approvers),
+            "audience": Audience(
+                initiator=self.initiator,
+                approvers=rule.approvers,
+                spoke=tuple(each for each in self.spoke if each != self.initiator),
+            ),
             "policy": policy.stricter_by(rule.policy) if approval else policy,
             "priority": rule.priority,
             "labels": rule.labels,
@@ -137,7 +143,7 @@ def approval(asker: Asker, call: CallState, now: datetime) -> ApprovalRequest:
         accepts="words" if words else asker.accepts,
         on_expiry=asker.on_expiry,
         args_schema=asker.editable.get(call.call.tool),
-        trust=asker.trusts and offered.trustable,
+        trust=asker.trusts and offered.trustable and not whom["policy"].strict,
         message=f"{question(call.call)}{_drift(call)}"[:4000],
         **asker.fields(call, what, now) | whom,
     ).with_digest()

@@ -90,6 +90,11 @@ class CallState:
     """Started, and neither finished nor waiting for one of its own asks."""
     result: CallResult | None = None
 
+    @property
+    def asked_under(self) -> AnswerPolicy:
+        """How many had to say yes to it, and who could not, when it was asked about."""
+        return self.approval.policy if self.approval else ONE_YES
+
     def stricter(self, facts: Facts, verdict: Verdict) -> bool:
         """Whether the call, as a person changed it, asks for more than they were asked under."""
         asked = self.approval

@@ -60,6 +60,8 @@ class State:
     initiator: str | None = None
     speaker: str | None = None
     """Who the run works for now: whoever sent the last message, or else the initiator."""
+    spoke: dict[str | None, None] = field(default_factory=dict)
+    """Whoever sent a message, each once; None: nobody in particular."""
     stage: Staging = field(default_factory=Staging)
     behind: list[PassedPoint] = field(default_factory=list)
     """Points of the stages before this one that nobody approved."""
@@ -142,6 +144,7 @@ class State:
         elif entry.sender != self.speaker:
             self.grants, self.trusted = [], {}  # they were given to somebody else's wishes
             self.speaker = entry.sender or self.initiator
+        self.spoke[entry.sender] = None
         self.heard, self.wanted = self.heard + 1, entry.text
         self.stage.spoken()
         turn = UserTurn(text=entry.text, sender=entry.sender)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from placet.domain.audience import AnswerPolicy
-from placet.domain.consent import ConsentRules
+from placet.domain.consent import ConsentRules, enough
 from placet.domain.label import Label
 from placet.domain.risk import ToolRisk
 from placet.gate.names import same_tool
@@ -31,8 +31,7 @@ class ToolFacts:
 
     def asks_more_than(self, asked: AnswerPolicy, tool: str, risk: ToolRisk) -> bool:
         """Whether a yes under that policy is not enough for such a call by now."""
-        rules = (each.about(same_tool(tool), risk).policy for each in self.consent)
-        return not all(rule.satisfied_by(asked) for rule in rules)
+        return not enough(asked, self.consent, same_tool(tool), risk)
 
 
 @dataclass(frozen=True, slots=True)

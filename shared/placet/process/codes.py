@@ -36,6 +36,7 @@ CODES: Mapping[str, Code] = {
     "identity_taken": Code(409, "the identity on that channel is another person's"),
     "delegation_cycle": Code(409, "the delegation would close a circle"),
     "too_many_delegations": Code(409, "somebody has at most 20 delegates"),
+    "too_many_acts": Code(409, "somebody has done too much with an input; it can still be settled"),
     "too_many_freezes": Code(409, "a namespace has at most 100 freezes that are active"),
     "link_dead": Code(409, "the link decides nothing any more; `input` says how it stands"),
     "in_a_file": Code(409, "a file of the operator's has a definition of that name"),
