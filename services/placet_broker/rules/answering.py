@@ -160,12 +160,6 @@ def _check_other(record: Record, answerer: Answerer, initiator: Standing) -> Non
             f"{who.id} stands in for {initiator.id}, who started this, and can't approve it",
             code="self_approval",
         )
-    # The initiator is always named and sits in their own seat; who spoke before them may not be.
-    if who.id == initiator.id and answerer.on_behalf_of is not None:
-        raise NotAllowed(
-            f"{who.id} started this and can't approve it in the place of {answerer.seat}",
-            code="self_approval",
-        )
 
 
 def seat_now(record: Record, voter: Standing, authors: Iterable[Standing]) -> str | None:

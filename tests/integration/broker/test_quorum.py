@@ -293,11 +293,3 @@ async def test_the_initiator_sits_in_their_own_seat_whomever_they_stand_in_for(d
     first = (await say(desk, record, "zoe")).json()
     assert [(v["by"], v["on_behalf_of"]) for v in first["votes"]] == [("zoe", "zoe")]
     assert (await say(desk, record, "ann")).json()["state"] == "answered", "two people, two seats"
-
-
-async def test_who_told_the_run_something_before_stands_in_for_nobody(desk: Desk) -> None:
-    await delegate(desk.platform.auth.directory, "ann", "yves")
-    spoke = Audience(initiator="zoe", approvers=("ann", "bob"), spoke=("yves",))
-    record = await asked(desk, audience=spoke)
-    refused = await say(desk, record, "yves")
-    assert (refused.status_code, refused.json()["code"]) == (403, "self_approval")
