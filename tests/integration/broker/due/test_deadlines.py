@@ -1,6 +1,5 @@
 """What a deadline does, at the instant and after it, with a clock that is turned by hand."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,35 +24,9 @@ from placet.store.sqlite import SQLiteDatabase
 from placet.testing.clock import HandClock
 from placet_broker.rules.opening import Asker
 from tests.integration.broker.desk import Desk, approval, of_service, opened
+from tests.integration.broker.due.turned import DAY, INSTANT, sweep, text
 
 pytestmark = pytest.mark.integration
-
-DAY = timedelta(days=1)
-INSTANT = timedelta(milliseconds=1)
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
-
-
-@pytest.fixture
-async def desk(clock: HandClock) -> AsyncIterator[Desk]:
-    """Give a broker whose timer does not run; each test sweeps when it wants to."""
-    async with opened(
-        lambda _: SQLiteDatabase(":memory:", clock=clock), start=False, clock=clock
-    ) as made:
-        yield made
-
-
-async def sweep(desk: Desk) -> None:
-    await desk.broker.outbox.drain()
-    await desk.broker.use_cases.sweep_due()
-
-
-def text(**changes: Any) -> FreeTextRequest:
-    given = {"id": new_id("inp"), "run_id": "run_1", "agent_id": "agt_1", **changes}
-    return FreeTextRequest(**{"requested_at": datetime.fromisoformat("2026-11-30T00:00Z"), **given})
 
 
 @pytest.mark.parametrize(("late", "status"), [(-INSTANT, 202), (0 * INSTANT, 202), (INSTANT, 409)])

@@ -1,7 +1,5 @@
 """What time does before a deadline: reminders, escalation; with a clock that is turned by hand."""
 
-from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,29 +7,14 @@ import pytest
 from placet import audit
 from placet.domain.audience import AnswerPolicy, Audience, EscalationStep, Priority
 from placet.errors import Invalid
-from placet.store.sqlite import SQLiteDatabase
 from placet.testing.clock import HandClock
 from placet_broker.rules.record import Record
-from tests.integration.broker.desk import Desk, approval, opened
-from tests.integration.broker.test_deadlines import DAY, INSTANT, sweep
+from tests.integration.broker.desk import Desk, approval
+from tests.integration.broker.due.turned import DAY, HOUR, INSTANT, sweep
 
 pytestmark = pytest.mark.integration
 
-HOUR = timedelta(hours=1)
 ANN = Audience(initiator="zoe", approvers=("ann",))
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
-
-
-@pytest.fixture
-async def desk(clock: HandClock) -> AsyncIterator[Desk]:
-    async with opened(
-        lambda _: SQLiteDatabase(":memory:", clock=clock), start=False, clock=clock
-    ) as made:
-        yield made
 
 
 async def asked(desk: Desk, clock: HandClock, policy: AnswerPolicy, **changes: Any) -> Record:

@@ -1,6 +1,5 @@
 """Deadlines under a freeze, with a clock that is turned by hand: no time passes for what is frozen."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -8,27 +7,11 @@ import pytest
 
 from placet import audit
 from placet.domain.freeze import Freeze
-from placet.store.sqlite import SQLiteDatabase
 from placet.testing.clock import HandClock
-from tests.integration.broker.desk import Desk, of_service, opened
-from tests.integration.broker.test_deadlines import DAY, INSTANT, sweep, text
+from tests.integration.broker.desk import Desk, of_service
+from tests.integration.broker.due.turned import DAY, HOUR, INSTANT, sweep, text
 
 pytestmark = pytest.mark.integration
-HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
-
-
-@pytest.fixture
-async def desk(clock: HandClock) -> AsyncIterator[Desk]:
-    """Give a broker whose timer does not run; each test sweeps when it wants to."""
-    async with opened(
-        lambda _: SQLiteDatabase(":memory:", clock=clock), start=False, clock=clock
-    ) as made:
-        yield made
 
 
 async def freeze(desk: Desk, *tools: str, **fields: Any) -> Freeze:
