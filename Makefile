@@ -30,8 +30,8 @@ system: setup ## install the servers, the browser and the compiler that the test
 	@scripts/system
 
 .PHONY: test
-test: system ## run every test, two files at a time; ARGS="tests/unit -k name" for some
-	@$(PY) -m pytest $(or $(ARGS),$(if $(PLACET_TEST_AMQP_URL),,-n 2 --dist loadfile))
+test: system ## run every test, three files at a time; ARGS="tests/unit -k name" for some
+	@$(PY) -m pytest $(or $(ARGS),$(if $(PLACET_TEST_AMQP_URL),,-n 3 --dist loadfile))
 
 .PHONY: faults
 faults: system ## the long form of the fault tests: kills, cuts, lost queues, fuzzing

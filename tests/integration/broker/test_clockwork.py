@@ -74,19 +74,24 @@ async def test_what_is_due_is_handled_sixteen_at_once(
     still: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expire, running, most = still.interactions.expire, 0, 0
+    sixteen = asyncio.Event()
 
     async def slow(record: Any, at: Any = None) -> Any:
         nonlocal running, most
         running += 1
         most = max(most, running)
-        await asyncio.sleep(0.02)
+        if running == 16:
+            sixteen.set()
+        await sixteen.wait()  # fewer at once would wait for ever
+        await asyncio.sleep(0.02)  # a seventeenth would come in now
         running -= 1
         return await expire(record, at)
 
     monkeypatch.setattr(still.interactions, "expire", slow)
     for _ in range(40):
         await make_due(still, (await still.ask(expires_at=past())).id)
-    await still.broker.use_cases.sweep_due()
+    async with asyncio.timeout(30):
+        await still.broker.use_cases.sweep_due()
     assert most == 16
 
 
