@@ -96,6 +96,7 @@ def _fill(database: MongoDatabase[Any], many: int) -> None:
             batch = []
     if batch:
         into.insert_many(batch, ordered=False)
+    database.client.admin.command("fsync")  # so that the filling is over when measuring begins
 
 
 async def _answers(session: Session, target: Target, many: int) -> None:

@@ -16,7 +16,7 @@ from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.rules.voting import Ballot
 from placet_broker.store import rows
-from placet_broker.store.listing import INDEXES, streams, trail_of
+from placet_broker.store.listing import INDEXES, listed, merged, streams, trail_of
 
 _Ending = Callable[[Record, Settlement, dict[str, Any]], rows.Row]
 _SOONEST = timedelta(seconds=2)
@@ -152,7 +152,8 @@ class StoredInteractions:
         """Pending ones oldest first, others newest first.
 
         Each state, and each word by which somebody is named, is a stream of the index in this order; the
-        page is merged of them, so that its cost follows its length, not what is kept.
+        page is merged of their keys, and only its own documents are read: its cost follows its length,
+        not what is kept nor by how many words somebody is named.
         """
         return [from_document(document) for document in await self._found(query)]
 
@@ -168,17 +169,19 @@ class StoredInteractions:
     async def _found(self, query: Query) -> list[Document]:
         direction = 1 if query.oldest_first or query.state == "pending" else -1
         sort = [("opened_at", direction), ("_id", direction)]
-        pages = await asyncio.gather(
-            *(
-                self.collection.find(where, sort=sort, limit=query.limit)
-                for where in streams(query, direction)
+        find, wanted = self.collection.find, list(streams(query, direction))
+        if len(wanted) == 1:
+            return await find(wanted[0], sort=sort, limit=query.limit)
+        while True:
+            keys = await asyncio.gather(
+                *(find(each, sort=sort, limit=query.limit, fields=["opened_at"]) for each in wanted)
             )
-        )
-        found = {document["_id"]: document for page in pages for document in page}
-        ordered = sorted(
-            found.values(), key=lambda d: (d["opened_at"], d["_id"]), reverse=direction < 0
-        )
-        return ordered[: query.limit]
+            ids = merged(keys, query.limit, direction)
+            found = await find({"_id": {"$in": ids}, **listed(query)}, limit=len(ids))
+            # What changed between the two reads may be of another list now, and a page that is
+            # shorter for it would look like the last.
+            if len(found) == len(ids):
+                return sorted(found, key=lambda document: ids.index(document["_id"]))
 
     async def due(self, limit: int) -> list[Record]:
         """Those whose outbox or deadline has waited too long."""

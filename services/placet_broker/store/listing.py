@@ -1,6 +1,6 @@
 """How interactions are listed: their indexes, the streams that a page is merged of, and trails."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import product
 from typing import Any
@@ -21,12 +21,7 @@ def streams(query: Query, direction: int) -> Iterator[dict[str, Any]]:
     """What each stream of the index must match: one state, and of the words at most one by the index."""
     states = [query.state] if query.state else [str(state) for state in InputState]
     for state, first in product(states, query.any_of or (None,)):
-        # Tombstones have no body and are shown to nobody.
-        where: dict[str, Any] = {
-            "namespace": query.namespace,
-            "state": state,
-            "request": {"$ne": ""},
-        }
+        where: dict[str, Any] = _shown(query) | {"state": state}
         wanted = [{"words": word} for word in (first, *query.all_of) if word is not None]
         if wanted:
             where["$and"] = wanted
@@ -40,6 +35,28 @@ def streams(query: Query, direction: int) -> Iterator[dict[str, Any]]:
                 {"opened_at": at, "_id": {beyond: id}},
             ]
         yield where
+
+
+def listed(query: Query) -> dict[str, Any]:
+    """What matches all that it lists, and nothing else, but for where a page begins."""
+    where = _shown(query)
+    words: list[dict[str, Any]] = [{"words": word} for word in query.all_of]
+    if query.any_of:
+        words.append({"words": {"$in": list(query.any_of)}})
+    if query.state:
+        where["state"] = query.state
+    return where | {"$and": words} if words else where
+
+
+def merged(streams: Iterable[Sequence[Document]], limit: int, direction: int) -> list[str]:
+    """The ids of the first of all streams, each once; those are in `direction` by age and id."""
+    keys = {(each["opened_at"], each["_id"]) for stream in streams for each in stream}
+    return [id for _, id in sorted(keys, reverse=direction < 0)[:limit]]
+
+
+def _shown(query: Query) -> dict[str, Any]:
+    """Tombstones have no body and are shown to nobody."""
+    return {"namespace": query.namespace, "request": {"$ne": ""}}
 
 
 def _between(query: Query) -> dict[str, datetime]:

@@ -13,8 +13,6 @@ from placet_broker.usecases.endings import Endings
 
 BATCH = 100
 AT_ONCE = 16
-STANDS_STILL = timedelta(seconds=30)
-"""After which a question is looked at again for which a freeze keeps time from passing."""
 UNAPPLIED = timedelta(days=1)
 """After which an old resolution is looked at again that its run has not acted on."""
 

@@ -105,6 +105,34 @@ async def test_lists_are_narrowed_by_what_people_look_for(desk: Desk) -> None:
     assert pages == [mine.id, grouped.id, open_.id]
 
 
+@pytest.mark.parametrize("change", ["answered", "taken away"])
+async def test_a_page_is_whole_whatever_leaves_it_while_it_is_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    asked = [(await desk.ask(call_id=f"c{n}", audience=ANN)).id for n in range(4)]
+    reader = await desk.key("ann")
+    operator = await desk.key("root", Scope.OPERATE, Scope.INPUTS_READ)
+    collection = desk.interactions.collection
+    find, left = collection.find, [asked[0]]
+
+    async def late(where: dict[str, Any], **how: Any) -> Any:
+        if "_id" in where and left:
+            id = left.pop()
+            if change == "answered":
+                assert (await desk.answer(id, True, await desk.key("zoe"))).status_code == 202
+            else:
+                edit = {"add": ["bob"], "remove": ["ann"]}
+                reply = await post(desk, f"/v1/inputs/{id}/audience", operator, **edit)
+                assert reply.status_code == 200, reply.text
+        return await find(where, **how)
+
+    monkeypatch.setattr(collection, "find", late)
+    reply = await desk.http.get("/v1/inputs?state=pending&mine=true&limit=2", headers=reader)
+    assert [each["id"] for each in reply.json()["items"]] == asked[1:3]
+    assert not left, "it left while the page was read"
+    assert reply.json()["next_cursor"] is not None
+
+
 async def test_what_one_may_answer_one_may_read_and_else_it_is_not_there(desk: Desk) -> None:
     record = await desk.ask(audience=ANN)
     for who, status in (("ann", 200), ("zoe", 200), ("eve", 404)):
