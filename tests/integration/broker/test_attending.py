@@ -69,6 +69,11 @@ async def test_an_audience_is_never_emptied_into_everybody(desk: Desk) -> None:
     assert (await desk.get(record.id)).audience.approvers == ("ann",)
 
 
+def ids(*records: Record) -> list[str]:
+    """In the order of a list: by age, and by id within a millisecond."""
+    return [each.id for each in sorted(records, key=lambda each: (each.opened_at, each.id))]
+
+
 async def test_lists_are_narrowed_by_what_people_look_for(desk: Desk) -> None:
     groups = desk.platform.auth.directory.groups
     await groups.put("default", "leads", ["ann"])
@@ -83,15 +88,15 @@ async def test_lists_are_narrowed_by_what_people_look_for(desk: Desk) -> None:
         assert reply.status_code == 200, reply.text
         return [each["id"] for each in reply.json()["items"]]
 
-    assert await found("state=pending") == [mine.id, grouped.id, open_.id, other.id]
-    assert await found("state=pending&mine=true") == [mine.id, grouped.id, open_.id]
-    assert await found("label=billing") == [other.id, mine.id], "newest first"
+    assert await found("state=pending") == ids(mine, grouped, open_, other)
+    assert await found("state=pending&mine=true") == ids(mine, grouped, open_)
+    assert await found("label=billing") == ids(mine, other)[::-1], "newest first"
     assert await found("label=billing&label=q3") == [mine.id]
     assert await found("priority=urgent") == [mine.id]
     assert await found("run=run_2") == [open_.id]
     assert await found("kind=confirm") == []
     blind = await desk.key("ann", Scope.INPUTS_ANSWER)
-    assert await found("state=pending", blind) == [mine.id, grouped.id, open_.id], "its own alone"
+    assert await found("state=pending", blind) == ids(mine, grouped, open_), "its own alone"
     pages: list[str] = []
     cursor = ""
     while True:
@@ -102,14 +107,14 @@ async def test_lists_are_narrowed_by_what_people_look_for(desk: Desk) -> None:
         if reply.json()["next_cursor"] is None:
             break
         cursor = f"&cursor={reply.json()['next_cursor']}"
-    assert pages == [mine.id, grouped.id, open_.id]
+    assert pages == ids(mine, grouped, open_)
 
 
 @pytest.mark.parametrize("change", ["answered", "taken away"])
 async def test_a_page_is_whole_whatever_leaves_it_while_it_is_read(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    asked = [(await desk.ask(call_id=f"c{n}", audience=ANN)).id for n in range(4)]
+    asked = ids(*[await desk.ask(call_id=f"c{n}", audience=ANN) for n in range(4)])
     reader = await desk.key("ann")
     operator = await desk.key("root", Scope.OPERATE, Scope.INPUTS_READ)
     collection = desk.interactions.collection
