@@ -6,6 +6,11 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 
+def in_ms(at: datetime) -> datetime:
+    """A time to the millisecond, which is what the stores keep; the rest is cut off."""
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
 class Clock(Protocol):
     """Wall time for records, monotonic time for spans, and a wait."""
 
@@ -27,8 +32,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """The time now, aware, in UTC, to the millisecond (what the stores keep)."""
-        now = datetime.now(UTC)
-        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+        return in_ms(datetime.now(UTC))
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment; never goes back."""

@@ -1,8 +1,11 @@
 """Bounds of a deadline, and moving it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from placet import audit
+from placet.audit import Entry
+from placet.clock import in_ms
 from placet.errors import FieldError, Invalid
 from placet_broker.rules.record import Record
 
@@ -20,8 +23,7 @@ def aware(at: datetime, pointer: str) -> datetime:
 
 def kept(at: datetime, pointer: str) -> datetime:
     """A time as the store gives it back, in UTC with milliseconds. Raises as `aware` does."""
-    exact = aware(at, pointer)
-    return exact.replace(microsecond=exact.microsecond // 1000 * 1000)
+    return in_ms(aware(at, pointer))
 
 
 def check_extension(record: Record, to: datetime, now: datetime) -> None:
@@ -34,18 +36,18 @@ def check_extension(record: Record, to: datetime, now: datetime) -> None:
         raise unfit("/expires_at", "must be at most 30 days from now")
 
 
-def moved(record: Record, to: datetime) -> str:
-    """The request as JSON, with another deadline; the digest does not cover it."""
-    return record.request().model_copy(update={"expires_at": to}).model_dump_json()
+def moved(record: Record, to: datetime) -> Record:
+    """The record with another deadline, also in the request that people see; no digest covers it."""
+    request = record.request().model_copy(update={"expires_at": to})
+    return replace(record, expires_at=to, request_json=request.model_dump_json())
 
 
-def noted(record: Record, to: datetime, at: datetime, by: str) -> dict[str, str | None]:
-    """The history entry of an extension."""
+def noted(record: Record, after: Record, what: str, at: datetime, by: str | None = None) -> Entry:
+    """The history entry of a deadline that was moved."""
     was = record.expires_at.isoformat() if record.expires_at else None
-    shown = audit.digest(moved(record, to))
-    return audit.entry(
-        record.head, "extended", at, by=by, to=to.isoformat(), was=was, request=shown
-    )
+    to = after.expires_at.isoformat() if after.expires_at else None
+    shown = audit.digest(after.request_json)
+    return audit.entry(record.head, what, at, by=by, to=to, was=was, request=shown)
 
 
 def unfit(pointer: str, why: str) -> Invalid:

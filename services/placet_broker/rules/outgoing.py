@@ -77,26 +77,9 @@ def escalated(record: Record) -> dict[str, Any]:
 
 def code_wanted(record: Record, link: Link, at: datetime) -> Outgoing:
     """The event that somebody opened a link and wants the code that shows who they are."""
-    data = {"link": link.id, "person": link.person}
-    event = Event(
-        id=new_id("evt"),
-        type=EventType.INPUT_CODE_REQUESTED,
-        namespace=record.namespace,
-        at=at,
-        agent_id=record.agents[0] if record.agents else "",
-        run_id=record.run_id,
-        root_run_id=record.root_run_id,
-        input_id=record.id,
-        data=data,
-    )
-    return Outgoing(
-        exchange="placet.events",
-        key=f"{record.namespace}.{event.type}",
-        type=name_of(event),
-        body=encode(event),
-        event_id=event.id,
-        correlation_id=record.run_id or record.id,
-    )
+    id, data = new_id("evt"), {"link": link.id, "person": link.person}
+    announced = _announced(record, id, EventType.INPUT_CODE_REQUESTED, at, data)
+    return Outgoing(event_id=id, **announced)
 
 
 def settled(record: Record) -> list[dict[str, Any]]:
@@ -175,16 +158,25 @@ def _reply(record: Record) -> dict[str, Any]:
 
 def _event(record: Record, entry: dict[str, Any], kind: EventType) -> dict[str, Any]:
     told = {"number": entry["number"]} if "number" in entry else {}
+    at = record.opened_at if record.resolution is None else record.resolution.at
+    data = _facts(record) | told | entry.get("told", {})
+    return _announced(record, entry["id"], kind, at, data)
+
+
+def _announced(
+    record: Record, id: str, kind: EventType, at: datetime, data: dict[str, Any]
+) -> dict[str, Any]:
+    """An event of this interaction, as a message."""
     event = Event(
-        id=entry["id"],
+        id=id,
         type=kind,
         namespace=record.namespace,
-        at=record.opened_at if record.resolution is None else record.resolution.at,
+        at=at,
         agent_id=record.agents[0] if record.agents else "",
         run_id=record.run_id,
         root_run_id=record.root_run_id,
         input_id=record.id,
-        data=_facts(record, kind) | told | entry.get("told", {}),
+        data=data,
     )
     return {
         "exchange": "placet.events",
@@ -195,7 +187,7 @@ def _event(record: Record, entry: dict[str, Any], kind: EventType) -> dict[str, 
     }
 
 
-def _facts(record: Record, kind: EventType) -> dict[str, Any]:
+def _facts(record: Record) -> dict[str, Any]:
     """No content of answers: events go to more people than may read them."""
     expires_at = record.expires_at.isoformat() if record.expires_at else None
     facts: dict[str, Any] = {

@@ -41,6 +41,11 @@ class Vote:
     channel: str
     answer_id: str = ""
 
+    @property
+    def on_behalf_of(self) -> str | None:
+        """Whose delegate they voted as; None: their own."""
+        return None if self.seat == self.by else self.seat
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

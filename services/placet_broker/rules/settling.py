@@ -85,7 +85,7 @@ def noted_vote(record: Record, vote: Vote, at: datetime, voided: int) -> dict[st
         "voted",
         at,
         by=vote.by,
-        on_behalf_of=None if vote.seat == vote.by else vote.seat,
+        on_behalf_of=vote.on_behalf_of,
         channel=vote.channel,
         outcome=_digest(vote.outcome),
         answer_id=vote.answer_id,

@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from placet import audit
 from placet.domain.freeze import Freeze
 from placet.domain.interaction import ApprovalRequest, ReviewRequest
 from placet.gate.freezing import covers
-from placet_broker.rules import deadlines
 from placet_broker.rules.record import Record
 
 BREATH = timedelta(seconds=5)
@@ -62,10 +60,3 @@ def covering(record: Record, freezes: Iterable[Freeze]) -> list[Freeze]:
     tool = request.call.tool if isinstance(request, ApprovalRequest | ReviewRequest) else None
     agents = frozenset(record.agents)
     return [each for each in freezes if covers(each, record.namespace, agents, tool)]
-
-
-def noted(record: Record, to: datetime, at: datetime) -> dict[str, str | None]:
-    """The history entry of a deadline that stood still."""
-    was = record.expires_at.isoformat() if record.expires_at else None
-    shown = audit.digest(deadlines.moved(record, to))
-    return audit.entry(record.head, "frozen", at, to=to.isoformat(), was=was, request=shown)

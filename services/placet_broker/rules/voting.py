@@ -66,7 +66,7 @@ def decided(record: Record, votes: Sequence[Vote]) -> Settlement | None:
         _together([vote.outcome for vote in votes]),
         last.channel,
         by=Person(id=last.by),
-        on_behalf_of=None if last.seat == last.by else last.seat,
+        on_behalf_of=last.on_behalf_of,
         answer_id=last.answer_id,
         votes=tuple(votes),
     )

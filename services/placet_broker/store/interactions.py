@@ -10,7 +10,7 @@ from placet.clock import Clock
 from placet.process import logs
 from placet.store.port import Database, Document
 from placet_broker.ports import Query, Trail
-from placet_broker.rules import deadlines, escalating, finding, settling, standing_still, timing
+from placet_broker.rules import deadlines, escalating, finding, settling, timing
 from placet_broker.rules.documents import from_document, to_document
 from placet_broker.rules.record import Address, Claim, Link, Record
 from placet_broker.rules.settling import Settlement
@@ -67,15 +67,15 @@ class StoredInteractions:
 
     async def extend(self, record: Record, expires_at: datetime, by: str) -> Record | None:
         """Move the deadline."""
-        noted = deadlines.noted(record, expires_at, self._clock.now(), by)
-        extended = deadlines.moved(record, expires_at)
-        return await self._write(record.id, rows.extend(record, extended, expires_at, noted))
+        after = deadlines.moved(record, expires_at)
+        noted = deadlines.noted(record, after, "extended", self._clock.now(), by)
+        return await self._write(record.id, rows.extend(after, noted))
 
     async def thaw(self, record: Record, expires_at: datetime, now: datetime) -> Record | None:
         """Move the deadline by the time under a freeze."""
-        noted = standing_still.noted(record, expires_at, now)
-        request = deadlines.moved(record, expires_at)
-        return await self._write(record.id, rows.thaw(record, request, expires_at, noted))
+        after = deadlines.moved(record, expires_at)
+        noted = deadlines.noted(record, after, "frozen", now)
+        return await self._write(record.id, rows.thaw(after, noted))
 
     async def expire(self, record: Record, at: datetime | None = None) -> Record | None:
         """B5."""

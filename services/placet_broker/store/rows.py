@@ -39,10 +39,9 @@ def expire(record: Record, at: datetime, settlement: Settlement, noted: dict[str
     return {**_as_read(record), "$expr": over}, _ending(record, settlement, noted)
 
 
-def extend(record: Record, request_json: str, at: datetime, noted: dict[str, Any]) -> Row:
-    """Another deadline, also in the request as people see it; `due` finds it by itself."""
-    change = {"request": request_json, "expires_at": at, "next_at": next_at_deadline(record, at)}
-    return {**_as_read(record), "$expr": _in_time}, _noting(noted, change)
+def extend(after: Record, noted: Entry) -> Row:
+    """Another deadline; `due` finds it by itself."""
+    return {**_as_read(after), "$expr": _in_time}, _noting(noted, _deadline(after))
 
 
 def remind(record: Record, at: datetime, number: int, noted: Entry) -> Row:
@@ -72,10 +71,9 @@ def relink(record: Record, links: Sequence[Link], noted: Entry) -> Row:
     return _as_read(record), _noting(noted, {"links": _kept_links(links)})
 
 
-def thaw(record: Record, request_json: str, at: datetime, noted: dict[str, Any]) -> Row:
+def thaw(after: Record, noted: Entry) -> Row:
     """The deadline after time under a freeze, whether the one that is kept has passed or not."""
-    change = {"request": request_json, "expires_at": at, "next_at": next_at_deadline(record, at)}
-    return _as_read(record), _noting(noted, change)
+    return _as_read(after), _noting(noted, _deadline(after))
 
 
 def close(record: Record, settlement: Settlement, noted: dict[str, Any]) -> Row:
@@ -155,21 +153,13 @@ def _ending(record: Record, settlement: Settlement, noted: dict[str, Any]) -> An
         "channel": settlement.channel,
         "answer_id": settlement.answer_id,
     }
-    added = outgoing.settled(record)
-    return [
-        {
-            "$set": {
-                "state": {"$literal": str(settlement.state)},
-                "resolution": {"$mergeObjects": [{"$literal": kept}, {"at": "$$NOW"}]},
-                "rev": {"$add": ["$rev", 1]},
-                "history": {"$concatArrays": ["$history", {"$literal": [noted]}]},
-                "outbox": {"$concatArrays": ["$outbox", {"$literal": added}]},
-                "due": _SOON,
-                "claim": None,
-                **_used(settlement),
-            }
-        }
-    ]
+    change = {
+        "state": {"$literal": str(settlement.state)},
+        "resolution": {"$mergeObjects": [{"$literal": kept}, {"at": "$$NOW"}]},
+        "claim": None,
+        **_used(settlement),
+    }
+    return _telling(noted, change, outgoing.settled(record))
 
 
 def _used(settlement: Settlement) -> dict[str, Any]:
@@ -187,6 +177,21 @@ def _noting(noted: Entry, change: dict[str, Any]) -> dict[str, Any]:
     return {"$set": change, "$push": {"history": noted}, "$inc": {"rev": 1}}
 
 
+def _telling(noted: Entry, change: dict[str, Any], added: Sequence[dict[str, Any]]) -> Any:
+    """A change, as expressions, with its entry of the chain and what others are told of it."""
+    return [
+        {
+            "$set": {
+                **change,
+                "rev": {"$add": ["$rev", 1]},
+                "history": {"$concatArrays": ["$history", {"$literal": [noted]}]},
+                "outbox": {"$concatArrays": ["$outbox", {"$literal": list(added)}]},
+                "due": _SOON,
+            }
+        }
+    ]
+
+
 def _timed(record: Record, at: datetime) -> dict[str, Any]:
     """A turn of the clock happens after its time, by the database's clock."""
     return {**_as_read(record), "$expr": {"$lte": [{"$literal": at}, "$$NOW"]}}
@@ -201,20 +206,9 @@ def _turning(after: Record, noted: Entry, added: dict[str, Any]) -> Any:
         "climbed": after.climbed,
         "expires_at": after.expires_at,
         "next_at": next_at(after),
-        "unanswerable": after.unanswerable,
     }
     literal = {name: {"$literal": value} for name, value in change.items()}
-    return [
-        {
-            "$set": {
-                **literal,
-                "rev": {"$add": ["$rev", 1]},
-                "history": {"$concatArrays": ["$history", {"$literal": [noted]}]},
-                "outbox": {"$concatArrays": ["$outbox", {"$literal": [added]}]},
-                "due": _SOON,
-            }
-        }
-    ]
+    return _telling(noted, literal, [added])
 
 
 def _audience(after: Record) -> dict[str, Any]:
@@ -230,9 +224,9 @@ def _kept_links(links: Sequence[Link]) -> list[dict[str, Any]]:
     return [kept_link(each) for each in links]
 
 
-def next_at_deadline(record: Record, at: datetime) -> datetime | None:
-    """When time does something next, with this deadline."""
-    return next_at(replace(record, expires_at=at))
+def _deadline(after: Record) -> dict[str, Any]:
+    shown = {"request": after.request_json, "expires_at": after.expires_at}
+    return {**shown, "next_at": next_at(after)}
 
 
 def _person(by: Person | None) -> dict[str, Any] | None:

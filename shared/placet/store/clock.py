@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from placet.clock import Clock
+from placet.clock import Clock, in_ms
 from placet.store.port import Database
 
 
@@ -26,8 +26,7 @@ class DatabaseClock:
 
     def now(self) -> datetime:
         """The database's time, to the millisecond."""
-        now = self._clock.now() + self._ahead
-        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+        return in_ms(self._clock.now() + self._ahead)
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment; never goes back."""

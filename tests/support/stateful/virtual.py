@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from datetime import timedelta
 from typing import Any
 
+from placet.clock import in_ms
 from placet.testing import HandClock
 
 
@@ -61,8 +62,7 @@ class VirtualClock(HandClock):
 
     def now(self) -> Any:
         """The hand's time and the loop's."""
-        at = self.at + timedelta(seconds=self._loop.moment)
-        return at.replace(microsecond=at.microsecond // 1000 * 1000)
+        return in_ms(self.at + timedelta(seconds=self._loop.moment))
 
     def monotonic(self) -> float:
         """The loop's time."""

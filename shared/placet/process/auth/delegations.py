@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from placet.clock import in_ms
 from placet.domain.standing import Standing
 from placet.errors import Conflict, FieldError, Invalid, NotFound
 from placet.ids import new_id
@@ -51,7 +52,7 @@ class Delegations:
         await self._check_fits(principal, to, until)
         await self._check_room(who.namespace, principal)
         await self._check_circle(who.namespace, principal, to)
-        until = until.astimezone(UTC).replace(microsecond=until.microsecond // 1000 * 1000)
+        until = in_ms(until.astimezone(UTC))
         fields: dict[str, Any] = {"from": principal, "to": to, "until": until, "by": who.id}
         fields |= {"ended_at": None, "about": [to], "of": principal}
         if once is not None:

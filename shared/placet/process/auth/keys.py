@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Required, TypedDict, Unpack
 
 from placet.bus.topology import OWN_USERS
-from placet.clock import Clock
+from placet.clock import Clock, in_ms
 from placet.errors import Conflict, FieldError, Invalid, NotAllowed, NotFound, Unauthenticated
 from placet.process.auth.people import People
 from placet.process.auth.records import Place, caller_of, granted, hashed, older_than, shown
@@ -172,7 +172,7 @@ class Keys:
         if not now < given <= now + LONGEST_LIFE:
             detail = "a key ends in the future, within ten years"
             raise Invalid(detail, [FieldError("/expires_at", detail)])
-        return given.astimezone(UTC).replace(microsecond=given.microsecond // 1000 * 1000)
+        return in_ms(given.astimezone(UTC))
 
     def _document(
         self, record: dict[str, Any], namespace: str, name: str, scopes: list[str]
