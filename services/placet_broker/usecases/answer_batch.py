@@ -11,7 +11,7 @@ from placet_broker.ports import Interactions, Observer
 from placet_broker.rules.record import Record
 from placet_broker.rules.settling import Settlement
 from placet_broker.rules.voting import Ballot
-from placet_broker.usecases.answer_input import TRIES, AnswerInput
+from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.endings import Endings
 from placet_broker.usecases.submission import (
     Answered,
@@ -21,6 +21,7 @@ from placet_broker.usecases.submission import (
     fits_what_stands,
     settled_otherwise,
 )
+from placet_broker.usecases.tries import TRIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import contextlib
 
 from placet.clock import Clock
-from placet.errors import NotFound, PlacetError, Unavailable
+from placet.errors import NotFound, PlacetError
 from placet.process.caller import Caller
 from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer
@@ -19,8 +19,7 @@ from placet_broker.usecases.submission import (
     settled_otherwise,
     takes_secrets,
 )
-
-TRIES = 8
+from placet_broker.usecases.tries import TRIES, busy
 
 
 class AnswerInput:
@@ -100,7 +99,7 @@ class AnswerInput:
                 return Answered(written, settled_now=True)
             # Whatever came between, all is checked again: who may answer, and what was shown.
             record = await self._endings.after_miss(record)
-        raise Unavailable(f"{record.id} changes all the time; try again")
+        raise busy(record.id)
 
     async def _write(self, record: Record, step: Settlement | Ballot) -> Record | None:
         if isinstance(step, Ballot):

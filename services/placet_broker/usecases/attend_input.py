@@ -8,14 +8,14 @@ from placet.clock import Clock
 from placet.domain.audience import MOST_NAMES
 from placet.domain.naming import RULE, names
 from placet.domain.person import Person
-from placet.errors import FieldError, Invalid, Unavailable
+from placet.errors import FieldError, Invalid
 from placet.process.caller import Caller, Scope
 from placet_broker.ports import Interactions
 from placet_broker.rules import answering, deadlines, escalating
 from placet_broker.rules.record import Claim, Record
-from placet_broker.usecases.answer_input import TRIES
 from placet_broker.usecases.endings import Endings
 from placet_broker.usecases.submission import Checks, settled_otherwise
+from placet_broker.usecases.tries import TRIES, busy
 
 CLAIMED_FOR = timedelta(minutes=10)
 
@@ -123,7 +123,7 @@ class AttendInput:
             if changed is not None:
                 return changed
             record = await self._endings.after_miss(record)
-        raise Unavailable(f"{record.id} changes all the time; try again")
+        raise busy(record.id)
 
 
 def _check_pending(record: Record) -> None:

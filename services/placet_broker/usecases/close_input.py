@@ -1,15 +1,14 @@
 """The asker no longer asks: a run closes its question, a service withdraws its request."""
 
 from placet.clock import Clock
-from placet.errors import Conflict, NotFound, Unavailable
+from placet.errors import Conflict, NotFound
 from placet.messages import Close
 from placet.process.caller import Caller
 from placet.process.crash import crash_point
 from placet_broker.ports import Interactions, Observer, Outbox
 from placet_broker.rules import opening, outgoing, settling
 from placet_broker.rules.record import RUNNER, Record
-
-TRIES = 8
+from placet_broker.usecases.tries import TRIES, busy
 
 
 class CloseInput:
@@ -43,7 +42,7 @@ class CloseInput:
             closed = await self._close(record, settling.closing(close.reason, close.because))
             if closed is not None:
                 return closed
-        raise Unavailable(f"{close.input_id} changes all the time; try again")
+        raise busy(close.input_id)
 
     async def withdraw(self, input_id: str, caller: Caller) -> Record:
         """Close a request of the caller's own, by its id or by the one that the caller gave it.
@@ -57,7 +56,7 @@ class CloseInput:
             closed = await self._close(record, settling.closing("withdrawn"))
             if closed is not None:
                 return closed
-        raise Unavailable(f"{input_id} changes all the time; try again")
+        raise busy(input_id)
 
     async def _own(self, input_id: str, caller: Caller) -> Record | None:
         for id in (input_id, opening.own_id(caller.namespace, caller.id, input_id)):

@@ -36,7 +36,8 @@ class Endings:
     def settled(self, record: Record) -> None:
         """An answer settled it."""
         crash_point("settle.done")
-        self._told(record)
+        self._metrics.ended(record)
+        self._outbox.post(record)
 
     async def after_miss(self, record: Record) -> Record:
         """The record as it is now; if it is its time that a write missed, that is done first."""
@@ -109,7 +110,3 @@ class Endings:
             return None
         to = max(held.at, held.now + BREATH) if held.still else held.at
         return await self._interactions.thaw(record, to, held.now)
-
-    def _told(self, record: Record) -> None:
-        self._metrics.ended(record)
-        self._outbox.post(record)

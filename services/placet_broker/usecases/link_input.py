@@ -8,15 +8,16 @@ from typing import Any
 from placet.clock import Clock
 from placet.domain.answer import Action
 from placet.domain.person import Person
-from placet.errors import FieldError, Invalid, NotAllowed, Unavailable
+from placet.errors import FieldError, Invalid, NotAllowed
 from placet.ids import new_id
 from placet.process.caller import Caller, Scope
 from placet.process.idempotency import Once
 from placet_broker.ports import Interactions, Outbox
 from placet_broker.rules import answering, linking, outgoing
 from placet_broker.rules.record import Link, Record
-from placet_broker.usecases.answer_input import TRIES, AnswerInput
+from placet_broker.usecases.answer_input import AnswerInput
 from placet_broker.usecases.submission import Answered, Checks, Submission, settled_otherwise
+from placet_broker.usecases.tries import TRIES, busy
 
 CHANNEL = "link"
 
@@ -81,7 +82,7 @@ class LinkInput:
             record = await self._checks.find(input_id)
             if before := _made_before(record, wanted.once):
                 return None, before
-        raise Unavailable(f"{input_id} changes all the time; try again")
+        raise busy(input_id)
 
     def _made(self, record: Record, wanted: Wanted, token: str) -> Link:
         return Link(
@@ -135,7 +136,7 @@ class LinkInput:
             links = linking.changed(record.links, made)
             if await self._interactions.relink(record, links, "code made", caller.id, link.id):
                 return code
-        raise Unavailable(f"{input_id} changes all the time; try again")
+        raise busy(input_id)
 
     async def by_code(self, token: str, code: str) -> Answered:
         """Answer as the person that the link names, who shows the code that was sent to them.
@@ -161,7 +162,7 @@ class LinkInput:
                 answering.LINKED + link.id,
             )
             return await self._answered(record, link, known)
-        raise Unavailable(f"{record.id} changes all the time; try again")
+        raise busy(record.id)
 
     async def by_session(self, token: str, caller: Caller) -> Answered:
         """Answer as whoever is logged in, if the link names them. Raises as `by_code`."""

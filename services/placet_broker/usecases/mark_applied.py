@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from placet.errors import Unavailable
 from placet_broker.ports import Interactions
-
-TRIES = 8
+from placet_broker.usecases.tries import TRIES, busy
 
 
 class MarkApplied:
@@ -28,4 +26,4 @@ class MarkApplied:
                 return
             if await self._interactions.mark_applied(record) is not None:
                 return
-        raise Unavailable(f"{id} changes all the time; try again")
+        raise busy(id)
