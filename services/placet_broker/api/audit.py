@@ -4,17 +4,14 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
-from placet.process.access import caller
-from placet.process.auth import Caller, Scope
 from placet.process.http import json_response
+from placet_broker.api.callers import Operator, Reader
 from placet_broker.rules.deadlines import aware
 from placet_broker.usecases import UseCases
 
-Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
-Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
 Since = Annotated[datetime | None, Query(description="Opened then or later; UTC unless said.")]
 Until = Annotated[datetime | None, Query(description="Opened before that.")]
 LINES = "application/x-ndjson"

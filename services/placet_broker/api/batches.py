@@ -41,12 +41,12 @@ async def _answer(use_cases: UseCases, request: Request, agent: str | None) -> R
     if body.mode == "each":
         results = await use_cases.answer_batch.each(submissions)
         listed = [_result(s.input_id, each) for s, each in zip(submissions, results, strict=True)]
-        return json_response(orjson.dumps({"results": listed}))
+        return json_response({"results": listed})
     answered = await use_cases.answer_batch.all_or_none(submissions)
     crash_point("batch.respond")
     status = 202 if any(each.settled_now for each in answered) else 200
     inputs = [each.record.as_fragment() for each in answered]
-    return json_response(orjson.dumps({"inputs": inputs}), status)
+    return json_response({"inputs": inputs}, status)
 
 
 def _result(id: str, result: Answered | PlacetError) -> dict[str, Any]:

@@ -3,22 +3,18 @@
 from datetime import datetime
 from typing import Annotated
 
-import orjson
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from placet.process.access import caller
-from placet.process.auth import Caller
 from placet.process.auth.delegations import Delegations
 from placet.process.cursors import Cursor, Limit, place_of
 from placet.process.http import json_response
 from placet.process.idempotency import Key, once
 from placet_broker.api.bodies import DelegationBody, documented, read
+from placet_broker.api.callers import Anybody, Reader
 from placet_broker.api.listing import aged_page
-from placet_broker.api.people import Reader
 
 InForce = Annotated[bool, Query(description="Without those that have ended.")]
-Anybody = Annotated[Caller, Depends(caller())]
 
 
 def router(delegations: Delegations) -> APIRouter:
@@ -50,19 +46,15 @@ def router(delegations: Delegations) -> APIRouter:
         body = await read(DelegationBody, request)
         one = once(who, "delegations", key, body.model_dump(mode="json"))
         made, fresh = await delegations.create(who, body.to, body.until, body.named, one)
-        return _reply(made, 201 if fresh else 200)
+        return json_response(made, 201 if fresh else 200)
 
     @routes.get("/{id}", summary="One delegation")
     async def get_delegation(who: Reader, id: str) -> Response:
-        return _reply(await delegations.get(who.namespace, id))
+        return json_response(await delegations.get(who.namespace, id))
 
     @routes.delete("/{id}", summary="End a delegation now")
     async def end_delegation(who: Anybody, id: str) -> Response:
         """By whom it is of, or with `operate`."""
-        return _reply(await delegations.end(who, id))
+        return json_response(await delegations.end(who, id))
 
     return routes
-
-
-def _reply(delegation: dict[str, object], status: int = 200) -> Response:
-    return json_response(orjson.dumps(delegation), status)

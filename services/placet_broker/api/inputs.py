@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 from typing import Annotated
 
-import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response
 
@@ -12,19 +11,19 @@ from placet.domain.audience import Priority
 from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input
 from placet.process import conditions
-from placet.process.access import authenticate, caller
+from placet.process.access import authenticate
 from placet.process.auth import Caller
 from placet.process.crash import crash_point
 from placet.process.cursors import Cursor, Limit
 from placet.process.http import json_response
 from placet_broker import ports
 from placet_broker.api.bodies import AnswerBody, documented, read
+from placet_broker.api.callers import Anybody
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.submissions import submitted
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
 
-Anybody = Annotated[Caller, Depends(caller())]
 Wait = Annotated[
     float, Query(ge=0, le=60, description="Seconds to wait for, at most, until it settles.")
 ]
@@ -142,4 +141,4 @@ async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | N
 def _page(found: list[Record], limit: int) -> Response:
     more = cursor_after(found[-1]) if len(found) == limit else None
     items = [record.as_fragment() for record in found]
-    return json_response(orjson.dumps({"items": items, "next_cursor": more}))
+    return json_response({"items": items, "next_cursor": more})

@@ -1,25 +1,19 @@
 """/v1/keys: credentials of the caller's namespace."""
 
 from datetime import datetime
-from typing import Annotated
 
-import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from placet.errors import FieldError, Invalid
-from placet.process.access import caller
-from placet.process.auth import Auth, Caller, Scope
+from placet.process.auth import Auth, Caller
 from placet.process.cursors import Cursor, Limit, place_of
 from placet.process.http import json_response
 from placet.process.idempotency import Key, once
 from placet.store.port import Document
 from placet_broker.api.bodies import KeyBody, documented, read
+from placet_broker.api.callers import Anybody, Operator
 from placet_broker.api.listing import aged_page
-
-Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
-
-Anybody = Annotated[Caller, Depends(caller())]
 
 
 def router(auth: Auth) -> APIRouter:
@@ -34,11 +28,9 @@ def router(auth: Auth) -> APIRouter:
         """
         body = await read(KeyBody, request)
         if body.kind == "amqp":
-            return json_response(orjson.dumps({"record": await _map(auth, who, body)}), 201)
+            return json_response({"record": await _map(auth, who, body)}, 201)
         secret, record = await _make(auth, who, body, key)
-        return json_response(
-            orjson.dumps({"key": secret, "record": record}), 200 if secret is None else 201
-        )
+        return json_response({"key": secret, "record": record}, 200 if secret is None else 201)
 
     @routes.get("", summary="The keys of the namespace, newest first, without the secrets")
     async def list_keys(who: Operator, limit: Limit = 100, cursor: Cursor = None) -> Response:
@@ -50,11 +42,11 @@ def router(auth: Auth) -> APIRouter:
     async def own(who: Anybody) -> Response:
         """For clients that want to know whom they answer as."""
         own = {"id": who.id, "namespace": who.namespace, "person": who.is_person}
-        return json_response(orjson.dumps({**own, "scopes": sorted(who.scopes)}))
+        return json_response({**own, "scopes": sorted(who.scopes)})
 
     @routes.delete("/{id}", summary="Revoke a key; it is worthless at once")
     async def revoke(who: Operator, id: str) -> Response:
-        return json_response(orjson.dumps({"record": await auth.revoke_key(who.namespace, id)}))
+        return json_response({"record": await auth.revoke_key(who.namespace, id)})
 
     return routes
 

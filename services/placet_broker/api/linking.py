@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import orjson
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -35,14 +34,14 @@ def router(use_cases: UseCases) -> APIRouter:
         token, link = await links.create(id, who, wanted)
         path = token and f"/l/{token}"
         shown = {**_shown(link), "token": token, "path": path}
-        return json_response(orjson.dumps(shown), 201 if token else 200)
+        return json_response(shown, 201 if token else 200)
 
     @routes.post("/{id}/links/{link}/code", status_code=201, summary="Make a link's one-time code")
     async def create_code(id: str, link: str, request: Request) -> Response:
         """For whoever made the link, to be sent to the person; good for ten minutes."""
         who = await authenticate(request)
         code = await links.code(id, link, who)
-        return json_response(orjson.dumps({"code": code}), 201)
+        return json_response({"code": code}, 201)
 
     return routes
 

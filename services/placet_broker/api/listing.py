@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 
 from placet.process.cursors import cursor_of, place_of
@@ -28,4 +27,4 @@ def aged_page(of: str, found: Sequence[dict[str, Any]], limit: int) -> Response:
 
 
 def _page(found: Sequence[dict[str, Any]], cursor: str | None) -> Response:
-    return json_response(orjson.dumps({"items": found, "next_cursor": cursor}))
+    return json_response({"items": found, "next_cursor": cursor})

@@ -1,21 +1,15 @@
 """/v1/people: who is known in the caller's namespace."""
 
-from typing import Annotated
-
-import orjson
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from placet.process.access import caller
-from placet.process.auth import Caller, Scope
 from placet.process.auth.people import People
 from placet.process.cursors import Cursor, Limit
 from placet.process.http import json_response
 from placet_broker.api.bodies import PersonBody, documented, read
+from placet_broker.api.callers import Operator, Reader
 from placet_broker.api.listing import name_after, named_page
 
-Reader = Annotated[Caller, Depends(caller(Scope.INPUTS_READ))]
-Operator = Annotated[Caller, Depends(caller(Scope.OPERATE))]
 _PERSON = "/{id:path}"
 _IDENTITY = "/{id}/identities/{identity}"
 
@@ -32,15 +26,15 @@ def router(people: People) -> APIRouter:
     @routes.put(_IDENTITY, summary="Say that an identity on a channel is this person")
     async def link_identity(who: Operator, id: str, identity: str) -> Response:
         """From then on it answers as this person everywhere; 409 if it is somebody else."""
-        return _reply(await people.link(who.namespace, id, identity))
+        return json_response(await people.link(who.namespace, id, identity))
 
     @routes.delete(_IDENTITY, summary="Say so no more")
     async def unlink_identity(who: Operator, id: str, identity: str) -> Response:
-        return _reply(await people.unlink(who.namespace, id, identity))
+        return json_response(await people.unlink(who.namespace, id, identity))
 
     @routes.get(_PERSON, summary="One person")
     async def get_person(who: Reader, id: str) -> Response:
-        return _reply(await people.get(who.namespace, id))
+        return json_response(await people.get(who.namespace, id))
 
     @routes.put(
         _PERSON, openapi_extra=documented(PersonBody), summary="Make a person, or change one"
@@ -48,15 +42,11 @@ def router(people: People) -> APIRouter:
     async def put_person(who: Operator, id: str, request: Request) -> Response:
         """The same again changes nothing."""
         body = await read(PersonBody, request)
-        return _reply(await people.put(who.namespace, id, **body.model_dump()))
+        return json_response(await people.put(who.namespace, id, **body.model_dump()))
 
     @routes.delete(_PERSON, summary="Let a person in no more")
     async def disable_person(who: Operator, id: str) -> Response:
         """Keys and sessions end at once and tokens are refused; the record stays, for the history."""
-        return _reply(await people.disable(who.namespace, id))
+        return json_response(await people.disable(who.namespace, id))
 
     return routes
-
-
-def _reply(person: dict[str, object]) -> Response:
-    return json_response(orjson.dumps(person))

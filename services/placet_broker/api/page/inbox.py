@@ -7,7 +7,6 @@ from fastapi import APIRouter, Form, Request
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from placet.clock import Clock
 from placet.domain.interaction import (
     FormRequest,
     InteractionRequest,
@@ -29,7 +28,7 @@ from placet.process.problems import status_of
 from placet_broker import ports
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.page import forms, question, views
-from placet_broker.api.page.pages import moved, page, refusal, stylesheet
+from placet_broker.api.page.pages import moved, now_of, page, refusal, stylesheet
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
 from placet_broker.usecases.submission import Submission
@@ -79,7 +78,7 @@ class Inbox:
             found = await self._use_cases.read_inputs.find(who, query, mine=view == "mine")
         except PlacetError as error:
             return refusal(error, request)
-        now = _clock(request).now()
+        now = now_of(request)
         return page(
             "list.html",
             **_frame(request, who),
@@ -179,7 +178,7 @@ async def _detail(
         "detail.html",
         status=status_of(error) if error else 200,
         **_frame(request, who),
-        **await question.shown(record, _clock(request).now()),
+        **await question.shown(record, now_of(request)),
         barred=barred[0],
         barred_yes=barred[1],
         error=said,
@@ -219,8 +218,3 @@ async def _person(request: Request) -> Caller:
 def _frame(request: Request, who: Caller) -> dict[str, Any]:
     nonce = nonce_of(request.cookies.get(SESSION_COOKIE, ""))
     return {"person": who.id, "namespace": who.namespace, "nonce": nonce}
-
-
-def _clock(request: Request) -> Clock:
-    clock: Clock = request.app.state.platform.clock
-    return clock

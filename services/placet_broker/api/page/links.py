@@ -5,13 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from starlette.responses import Response
 
-from placet.clock import Clock
 from placet.errors import Conflict, NotAllowed, NotFound, PlacetError, Unauthenticated
 from placet.process.access import SESSION_COOKIE, check_origin
 from placet.process.auth import Auth
 from placet.process.problems import status_of
 from placet_broker.api.page import question
-from placet_broker.api.page.pages import moved, page, refusal
+from placet_broker.api.page.pages import moved, now_of, page, refusal
 from placet_broker.api.page.returning import login_page
 from placet_broker.rules import linking
 from placet_broker.rules.record import Link, Record
@@ -85,8 +84,7 @@ class Links:
             record, link = await self._use_cases.link_input.shown(token)
         except NotFound as unknown:
             return refusal(unknown, request)
-        clock: Clock = request.app.state.platform.clock
-        now = clock.now()
+        now = now_of(request)
         return page(
             "link.html",
             status=status_of(error) if error else 200,

@@ -10,7 +10,7 @@ from placet.process.access import SESSION_COOKIE, check_origin
 from placet.process.auth import SESSION_LIFE, Auth, check_nonce
 from placet.process.auth.login import Login
 from placet_broker.api.page.pages import moved, page
-from placet_broker.api.page.returning import begin_path, is_own_path
+from placet_broker.api.page.returning import begin_path, own_path
 
 Token = Annotated[str, Form(max_length=200)]
 
@@ -55,8 +55,7 @@ def _at_issuer(at_issuer: Login | None, return_to: str) -> dict[str, Any]:
     """What the page says of the issuer: its name, and where a login there begins."""
     if at_issuer is None:
         return {"issuer": "", "begin": ""}
-    place = return_to if is_own_path(return_to) else "/inbox"
-    return {"issuer": at_issuer.client.name, "begin": begin_path(place)}
+    return {"issuer": at_issuer.client.name, "begin": begin_path(own_path(return_to))}
 
 
 def give_session(response: Response, session: str, request: Request) -> None:

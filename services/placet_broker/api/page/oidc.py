@@ -3,13 +3,12 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from placet.errors import Invalid, NotAllowed, PlacetError, Unauthenticated
+from placet.errors import Invalid, PlacetError
 from placet.process.auth import Auth
 from placet.process.auth.login import Attempt, Login
-from placet.process.problems import status_of
 from placet_broker.api.page.login import give_session, is_https
-from placet_broker.api.page.pages import moved, page
-from placet_broker.api.page.returning import is_own_path
+from placet_broker.api.page.pages import moved, page, refused
+from placet_broker.api.page.returning import is_own_path, own_path
 
 ATTEMPT_SECONDS = 600
 _COOKIE = "placet_login"
@@ -63,8 +62,7 @@ class Pages:
         else:
             # A page and no redirect: after one from another site the browser would not send the
             # session's cookie along, which is of requests from our own pages.
-            place = attempt.return_to if is_own_path(attempt.return_to) else "/inbox"
-            response = page("welcome.html", place=place)
+            response = page("welcome.html", place=own_path(attempt.return_to))
             give_session(response, session, request)
         response.delete_cookie(name, secure=is_https(request), httponly=True, samesite="lax")
         return response
@@ -76,10 +74,4 @@ def _cookie(*, secure: bool) -> str:
 
 
 def _failed(error: PlacetError) -> Response:
-    titles: dict[type[PlacetError], str] = {
-        Unauthenticated: "Not logged in",
-        NotAllowed: "Not allowed",
-    }
-    title = titles.get(type(error), "That did not work")
-    status = status_of(error)
-    return page("refusal.html", status=status, title=title, detail=str(error), login="/login")
+    return refused(error, "/login", "Not logged in")

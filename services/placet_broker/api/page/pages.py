@@ -1,5 +1,6 @@
 """Renders pages, with the headers that keep foreign code out of them."""
 
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from placet.clock import Clock
 from placet.errors import NotAllowed, NotFound, PlacetError, Unauthenticated
 from placet.process.problems import status_of
 from placet_broker.api.page import appearance
@@ -55,15 +57,26 @@ def page(template: str, *, status: int = 200, **names: Any) -> Response:
 
 def refusal(error: PlacetError, request: Request) -> Response:
     """The page for what can't be done; from where a login is missing, one leads back here."""
+    login = login_page(request.url.path) if isinstance(error, Unauthenticated) else ""
+    return refused(error, login)
+
+
+def refused(error: PlacetError, login: str, unknown: str = "Please log in") -> Response:
+    """The same with another way to log in, if any; `unknown` is its title where nobody is known."""
     titles: dict[type[PlacetError], str] = {
-        Unauthenticated: "Please log in",
+        Unauthenticated: unknown,
         NotFound: "Not here",
         NotAllowed: "Not allowed",
     }
     title = titles.get(type(error), "That did not work")
-    login = login_page(request.url.path) if isinstance(error, Unauthenticated) else ""
     status = status_of(error)
     return page("refusal.html", status=status, title=title, detail=str(error), login=login)
+
+
+def now_of(request: Request) -> datetime:
+    """The time by the clock of this process."""
+    clock: Clock = request.app.state.platform.clock
+    return clock.now()
 
 
 def moved(to: str) -> Response:

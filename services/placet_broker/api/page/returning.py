@@ -21,9 +21,14 @@ def is_own_path(place: str) -> bool:
     )
 
 
+def own_path(place: str) -> str:
+    """This path if it is one of ours, else the inbox's."""
+    return place if is_own_path(place) else "/inbox"
+
+
 def login_page(place: str) -> str:
     """The path of the login page that leads back to this path."""
-    return "/login?" + urlencode({"return_to": place if is_own_path(place) else "/inbox"})
+    return "/login?" + urlencode({"return_to": own_path(place)})
 
 
 def begin_path(place: str) -> str:
