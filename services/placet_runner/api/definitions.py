@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-import orjson
 from fastapi import APIRouter, Body, Header
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -14,6 +13,7 @@ from placet.agents.sent import body_schema
 from placet.domain.digest import digest_of
 from placet.errors import DefinitionError, NotFound, Refused
 from placet.process import conditions
+from placet.process.caller import Caller
 from placet.process.cursors import Cursor, Limit, page_after
 from placet.process.http import json_response
 from placet.process.idempotency import Key, once
@@ -119,9 +119,7 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
             one = once(who, f"definitions/{name}", key, body)
             made, fresh = await manage.create(who.namespace, name, body, who.id, one)
             return _reply(await _of(manage, made), made, status=201 if fresh else 200)
-        conditions.expect(if_match, None)
-        seen = await manage.get(who.namespace, name)
-        conditions.expect(if_match, conditions.etag(seen.tag))
+        seen = await _seen(manage, who, name, if_match)
         made = await manage.replace(seen, body, who.id)
         return _reply(await _of(manage, made), made)
 
@@ -129,9 +127,7 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
     async def delete_definition(name: str, who: Author, if_match: IfMatch = None) -> Response:
         """Delete the version that `If-Match` names; runs that wait go on once there is another."""
         manage.refuse_file(name)
-        conditions.expect(if_match, None)
-        seen = await manage.get(who.namespace, name)
-        conditions.expect(if_match, conditions.etag(seen.tag))
+        seen = await _seen(manage, who, name, if_match)
         await manage.delete(seen)
         return Response(status_code=204)
 
@@ -143,6 +139,16 @@ def definitions_router(manage: ManageDefinitions, problems: Callable[[], list[st
         return AgentPage(items=items, next_cursor=more)
 
     return api
+
+
+async def _seen(
+    manage: ManageDefinitions, who: Caller, name: str, if_match: str | None
+) -> StoredDefinition:
+    """The version that `If-Match` names. Raises Unconditional before it looks, NotFound, Changed."""
+    conditions.expect(if_match, None)
+    seen = await manage.get(who.namespace, name)
+    conditions.expect(if_match, conditions.etag(seen.tag))
+    return seen
 
 
 async def _shown(
@@ -189,4 +195,4 @@ def _reply(
     tag = conditions.etag(version)
     if conditions.is_known(if_none_match, tag):
         return Response(status_code=304, headers={"ETag": tag})
-    return json_response(orjson.dumps(body), status, {"ETag": tag})
+    return json_response(body, status, {"ETag": tag})
