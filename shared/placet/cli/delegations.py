@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from placet.cli.exits import Exit
-from placet.cli.listed import moment, place, whole
+from placet.cli.listed import moment, sent, whole
 from placet.cli.output import notes, print_json, safe
 from placet.cli.runs import Json, client
 from placet.cli.tables import Column, print_table
@@ -65,18 +65,17 @@ async def list_(
         found = await whole(placet.transport, "/v1/delegations", **query)
     if json:
         print_json(found)
-    elif found:
-        print_table(COLUMNS, [_row(each) for each in found])
     else:
-        notes.print("nobody answers in another's place")
+        print_table(
+            COLUMNS, [_row(each) for each in found], nothing="nobody answers in another's place"
+        )
     return Exit.OK
 
 
 @delegations.command
 async def end(id: str, *, json: Json = False) -> int:
     """End a delegation now."""
-    async with client() as placet:
-        ended = await placet.transport.delete(place("delegations", id))
+    ended = await sent("delete", "delegations", id)
     if json:
         print_json(ended)
     else:

@@ -59,10 +59,8 @@ async def freezes(
         found = await placet.freezes.list(active=None if all_ else True, limit=limit)
     if json:
         print_json([each.model_dump(mode="json") for each in found])
-    elif found:
-        print_table(COLUMNS, [_row(each) for each in found])
     else:
-        notes.print("nothing is frozen")
+        print_table(COLUMNS, [_row(each) for each in found], nothing="nothing is frozen")
     return Exit.OK
 
 

@@ -34,10 +34,10 @@ async def grants(
         found = await placet.runs.grants(run)
     if json:
         print_json([grant.model_dump(mode="json") for grant in found])
-    elif found:
-        print_table(COLUMNS, [_row(grant) for grant in found])
     else:
-        notes.print("nothing was granted in this run")
+        print_table(
+            COLUMNS, [_row(grant) for grant in found], nothing="nothing was granted in this run"
+        )
     return Exit.OK
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from cyclopts import App
 
 from placet.cli.exits import Exit
-from placet.cli.listed import place, whole
+from placet.cli.listed import sent, whole
 from placet.cli.output import notes, print_json, safe
 from placet.cli.runs import Json, client
 from placet.cli.tables import Column, print_table
@@ -21,10 +21,8 @@ async def list_(*, json: Json = False) -> int:
         found = await whole(placet.transport, "/v1/groups")
     if json:
         print_json(found)
-    elif found:
-        print_table(COLUMNS, [_row(each) for each in found])
     else:
-        notes.print("no group is kept here")
+        print_table(COLUMNS, [_row(each) for each in found], nothing="no group is kept here")
     return Exit.OK
 
 
@@ -53,10 +51,7 @@ async def remove(name: str, person: str, *, json: Json = False) -> int:
 
 
 async def _sent(method: str, *parts: str, json: bool, body: Any = None) -> int:
-    async with client() as placet:
-        path = place("groups", *parts)
-        send = getattr(placet.transport, method)
-        found = await (send(path) if body is None else send(path, body))
+    found = await sent(method, "groups", *parts, body=body)
     if json:
         print_json(found)
     elif method == "delete" and len(parts) == 1:

@@ -1,10 +1,11 @@
-"""Lists that come in pages: all of one, asked for page by page."""
+"""Lists that come in pages, all of one asked for page by page; and single things of them."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from placet.cli.runs import client
 from placet.client.transport import Transport
 
 PAGE = 200
@@ -26,6 +27,14 @@ async def _items(
         cursor = page["next_cursor"]
         if cursor is None:
             return
+
+
+async def sent(method: str, *parts: str, body: Any = None) -> dict[str, Any]:
+    """What one thing is like after a `get`, `put` or `delete` of it."""
+    async with client() as placet:
+        send, path = getattr(placet.transport, method), place(*parts)
+        found: dict[str, Any] = await (send(path) if body is None else send(path, body))
+    return found
 
 
 def place(*parts: str) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from placet.cli.exits import Exit
-from placet.cli.listed import moment, place, whole
-from placet.cli.output import notes, out, print_json, safe
+from placet.cli.listed import moment, sent, whole
+from placet.cli.output import out, print_json, safe
 from placet.cli.runs import Json, client
 from placet.cli.tables import Column, print_table
 
@@ -23,10 +23,12 @@ async def list_(*, json: Json = False) -> int:
         found = await whole(placet.transport, "/v1/people")
     if json:
         print_json(found)
-    elif found:
-        print_table(COLUMNS, [_row(each) for each in found])
     else:
-        notes.print("nobody is in the directory; people with a key or a token need not be")
+        print_table(
+            COLUMNS,
+            [_row(each) for each in found],
+            nothing="nobody is in the directory; people with a key or a token need not be",
+        )
     return Exit.OK
 
 
@@ -74,10 +76,7 @@ async def unlink(id: str, identity: str, *, json: Json = False) -> int:
 
 
 async def _sent(method: str, *parts: str, json: bool, body: Any = None) -> int:
-    async with client() as placet:
-        path = place("people", *parts)
-        send = getattr(placet.transport, method)
-        found = await (send(path) if body is None else send(path, body))
+    found = await sent(method, "people", *parts, body=body)
     if json:
         print_json(found)
     else:

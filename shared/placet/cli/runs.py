@@ -82,10 +82,8 @@ async def ps(
         runs = await placet.runs.list(status=status, limit=limit)
     if json:
         print_json([each.value.model_dump(mode="json") for each in runs])
-    elif runs:
-        print_table(RUNS, runs_rows(runs))
     else:
-        notes.print("no runs")
+        print_table(RUNS, runs_rows(runs), nothing="no runs")
     return Exit.OK
 
 

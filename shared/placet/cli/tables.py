@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rich.text import Text
 
-from placet.cli.output import out, safe, status_of
+from placet.cli.output import notes, out, safe, status_of
 from placet.client import Input, Run
 from placet.domain import showing
 from placet.domain.interaction import ApprovalRequest, InteractionRequest, ReviewRequest
@@ -33,8 +33,13 @@ RUNS = (
 INPUTS = (Column("INPUT"), Column("KIND"), Column("AGE", 3), Column("ASKS", 12, wraps=True))
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of cells (markup) below the columns' names."""
+def print_table(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, nothing: str = ""
+) -> None:
+    """Print rows of cells (markup) below the columns' names; or, if there are none, note `nothing`."""
+    if nothing and not rows:
+        notes.print(nothing)
+        return
     head = [Text(column.name, "bold") for column in columns]
     cells = [head, *([Text.from_markup(cell) for cell in row] for row in rows)]
     natural = [max(row[n].cell_len for row in cells) for n in range(len(columns))]
