@@ -51,7 +51,7 @@ def _answers(settled: Any) -> dict[str, Operation]:
 
 def _attention(waiting: Mapping[str, Any]) -> dict[str, Operation]:
     claim = {"by": "bob", "until": "2026-03-14T09:36:53Z"}
-    claimed = {"200": {**waiting, "claim": claim}}
+    claimed = {"200": {**waiting, "claimed": claim}}
     later = {"expires_at": "2026-03-28T09:00:00Z"}
     others = {"add": ["group:dba"], "remove": ["bob"]}
     return {
