@@ -45,7 +45,7 @@ async def cycles(job: Job) -> Job:
     # The consumers are part of the work: a backlog counts as cycles that are not done.
     behind = max(0.0, len(ends) * job["consumes"] - consumed) / max(job["consumes"], 1)
     await queues.close()
-    documents.close()
+    await documents.close()
     return {"rate": max(0.0, done - behind) / job["seconds"], "cycles": done, "behind": behind}
 
 
@@ -87,7 +87,7 @@ async def hops(job: Job) -> Job:
         tasks.append(asyncio.create_task(chain(f"{job['name']}-{number}")))
     taken = await asyncio.gather(*tasks)
     await queues.close()
-    documents.close()
+    await documents.close()
     return {"ms": taken[len(taken) // 5 :]}
 
 

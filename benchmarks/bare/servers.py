@@ -1,4 +1,4 @@
-"""A bare program's MongoDB and RabbitMQ: motor and aio-pika as their documents show them."""
+"""A bare program's MongoDB and RabbitMQ: PyMongo and aio-pika as their documents show them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,8 +7,7 @@ from typing import Any
 
 import aio_pika
 from aio_pika.abc import AbstractExchange, AbstractIncomingMessage
-from motor.motor_asyncio import AsyncIOMotorClient
-from pymongo import ReturnDocument
+from pymongo import AsyncMongoClient, ReturnDocument
 
 CHANNELS = 4
 PREFETCH = 64
@@ -24,7 +23,7 @@ class Collection:
     """Documents whose conditional writes wait for a majority and the journal."""
 
     def __init__(self, url: str, database: str) -> None:
-        self._client: Any = AsyncIOMotorClient(url, w="majority", journal=True)
+        self._client: Any = AsyncMongoClient(url, w="majority", journal=True)
         self._documents = self._client[database]["bare"]
 
     async def create(self, id: str) -> None:
@@ -41,9 +40,9 @@ class Collection:
         if image is None:
             raise AssertionError(f"{id} is not at revision {revision}")
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Disconnect."""
-        self._client.close()
+        await self._client.close()
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from tests.unit.architecture.sources import ROOT, Source, sources
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 40
 HEAVY = (
-    *("motor", "pymongo", "bson", "aio_pika", "aiormq", "pydantic_ai", "fastapi", "starlette"),
+    *("pymongo", "bson", "aio_pika", "aiormq", "pydantic_ai", "fastapi", "starlette"),
     "cryptography",
 )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
+from pymongo import IndexModel
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import PyMongoError
 
 from placet.store.batches import Batches
@@ -19,15 +21,19 @@ from placet.store.port import Change, Document, Filter, Index, Sort, Update
 
 T = TypeVar("T")
 
+_PRESENT: Final = {"$type": ["string", "number", "date", "bool", "binData", "object", "array"]}
+
 _log = structlog.get_logger(__name__)
 
 
 class MongoCollection:
     """Groups calls that arrive together; updates, inserts, reads by `_id` and clears apart."""
 
-    def __init__(self, collection: Any, indexes: Sequence[Index], server: str) -> None:
-        self.indexes = tuple(indexes)
-        self.motor = collection
+    def __init__(
+        self, collection: AsyncCollection[Document], indexes: Sequence[Index], server: str
+    ) -> None:
+        self._indexes = tuple(indexes)
+        self._kept = collection
         self._server = server
         writer = Writer(collection, server)
         self._updates: Batches[Write, Document | None] = Batches(writer.update)
@@ -38,6 +44,11 @@ class MongoCollection:
         self._several: Batches[Sequence[Write], list[Document | None]] = Batches(
             transaction.run, most=1
         )
+
+    async def create_indexes(self) -> None:
+        """Create those that are missing."""
+        if self._indexes:
+            await self._kept.create_indexes([_model(index) for index in self._indexes])
 
     async def get(self, id: str) -> Document | None:
         """Return the document with this `_id`, or None."""
@@ -50,7 +61,9 @@ class MongoCollection:
         return {id: each for id, each in zip(wanted, found, strict=True) if each is not None}
 
     async def _read(self, ids: Sequence[str]) -> list[Document | None]:
-        cursor = self.motor.find({"_id": {"$in": list(set(ids))}}, {OPS: 0})
+        if len(ids) == 1:  # far cheaper on both sides
+            return [await self._reading(self._kept.find_one({"_id": ids[0]}, {OPS: 0}))]
+        cursor = self._kept.find({"_id": {"$in": list(set(ids))}}, {OPS: 0})
         found = {each["_id"]: each for each in await self._reading(cursor.to_list(None))}
         # Two callers of one document must not share it: each may change its own.
         wanted = Counter(ids)
@@ -74,7 +87,7 @@ class MongoCollection:
         if limit <= 0:
             return []
         shown = {OPS: 0} if fields is None else dict.fromkeys(["_id", *fields], 1)
-        cursor = self.motor.find(where, shown, limit=limit, sort=list(sort) or None)
+        cursor = self._kept.find(where, shown, limit=limit, sort=list(sort) or None)
         return await self._reading(cursor.to_list(limit))
 
     async def insert(self, document: Document) -> bool:
@@ -102,14 +115,14 @@ class MongoCollection:
 
     async def delete(self, id: str, where: Filter) -> bool:
         """Delete the document `id` if it matches; False if nothing matched."""
-        result = await self._reading(self.motor.delete_one({"_id": id, "$and": [where]}))
+        result = await self._reading(self._kept.delete_one({"_id": id, "$and": [where]}))
         return bool(result.deleted_count)
 
     async def count(self, where: Filter, *, limit: int) -> int:
         """Count what matches, and stop at `limit`."""
         if limit <= 0:
             return 0
-        return await self._reading(self.motor.count_documents(where, limit=limit))
+        return await self._reading(self._kept.count_documents(where, limit=limit))
 
     async def drain(self) -> None:
         """Return when nothing of this collection is under way."""
@@ -126,3 +139,12 @@ def _copy(value: Any) -> Any:
 def _report(done: asyncio.Future[None], id: str) -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
         _log.warning("clear_failed", document=id, error=str(error))
+
+
+def _model(index: Index) -> IndexModel:
+    options: dict[str, Any] = {"name": index.name, "unique": index.unique}
+    if index.sparse and index.unique:
+        options["partialFilterExpression"] = {field: _PRESENT for field, _ in index.fields}
+    elif index.sparse:
+        options["sparse"] = True
+    return IndexModel(list(index.fields), **options)

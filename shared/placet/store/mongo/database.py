@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from motor.motor_asyncio import AsyncIOMotorClient
-from pymongo import IndexModel
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
 
 from placet.store.documents import OPTIONS
 from placet.store.mongo.collection import MongoCollection
 from placet.store.mongo.failures import translated, unavailable
-from placet.store.port import Collection, Index
+from placet.store.port import Collection, Document, Index
 
 _CLIENT: Final[dict[str, Any]] = {
     "appname": "placet",
@@ -34,7 +34,6 @@ _CLIENT: Final[dict[str, Any]] = {
     "socketTimeoutMS": 10_000,
     "waitQueueTimeoutMS": 10_000,
 }
-_PRESENT: Final = {"$type": ["string", "number", "date", "bool", "binData", "object", "array"]}
 
 
 class MongoDatabase:
@@ -49,7 +48,7 @@ class MongoDatabase:
         self._name = name
         self._server = urlsplit(url).netloc.rpartition("@")[2]
         self._collections: dict[str, MongoCollection] = {}
-        self._client: Any = None
+        self._client: AsyncMongoClient[Document] | None = None
         self._opened = False
 
     def collection(self, name: str, indexes: Sequence[Index] = ()) -> Collection:
@@ -57,13 +56,13 @@ class MongoDatabase:
         if name not in self._collections:
             if self._opened:
                 raise RuntimeError(f"declare the collection {name} before the database is opened")
-            motor = self._database().get_collection(name, codec_options=OPTIONS)
-            self._collections[name] = MongoCollection(motor, indexes, self._server)
+            kept = self._database().get_collection(name, codec_options=OPTIONS)
+            self._collections[name] = MongoCollection(kept, indexes, self._server)
         return self._collections[name]
 
-    def _database(self) -> Any:
+    def _database(self) -> AsyncDatabase[Document]:
         if self._client is None:
-            self._client = AsyncIOMotorClient(self._url, **_CLIENT)
+            self._client = AsyncMongoClient(self._url, **_CLIENT)
         return self._client.get_database(self._name)
 
     async def open(self) -> None:
@@ -71,8 +70,7 @@ class MongoDatabase:
         await self.ping()
         try:
             for each in self._collections.values():
-                if each.indexes:
-                    await each.motor.create_indexes([_model(index) for index in each.indexes])
+                await each.create_indexes()
         except PyMongoError as error:
             raise translated(self._server, error) from error
         self._opened = True
@@ -98,13 +96,4 @@ class MongoDatabase:
         for each in self._collections.values():
             await each.drain()
         if self._client is not None:
-            self._client.close()
-
-
-def _model(index: Index) -> IndexModel:
-    options: dict[str, Any] = {"name": index.name, "unique": index.unique}
-    if index.sparse and index.unique:
-        options["partialFilterExpression"] = {field: _PRESENT for field, _ in index.fields}
-    elif index.sparse:
-        options["sparse"] = True
-    return IndexModel(list(index.fields), **options)
+            await self._client.close()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pymongo import ReturnDocument
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
@@ -27,7 +28,7 @@ class Transaction:
     unheard is recognised when it is run again, and changes nothing then.
     """
 
-    def __init__(self, collection: Any, server: str) -> None:
+    def __init__(self, collection: AsyncCollection[Document], server: str) -> None:
         self._collection = collection
         self._server = server
 
@@ -51,8 +52,8 @@ class Transaction:
             await asyncio.sleep(min(1.0, 0.02 * 2**attempt))
 
     async def _once(self, writes: Sequence[Write]) -> Images:
-        async with await self._collection.database.client.start_session() as session:
-            session.start_transaction(ReadConcern("snapshot"), WriteConcern(**DURABLE))
+        async with self._collection.database.client.start_session() as session:
+            await session.start_transaction(ReadConcern("snapshot"), WriteConcern(**DURABLE))
             images = [await self._apply(write, session) for write in writes]
             if None in images:
                 await session.abort_transaction()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pymongo import ReturnDocument
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
 from placet.store.mongo.failures import (
@@ -37,7 +38,7 @@ class _Unsettled(Exception):
 class Writer:
     """Sends writes until their outcome is known or patience ends."""
 
-    def __init__(self, collection: Any, server: str) -> None:
+    def __init__(self, collection: AsyncCollection[Document], server: str) -> None:
         self._collection = collection
         self._server = server
 
