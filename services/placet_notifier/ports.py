@@ -9,6 +9,9 @@ from placet_notifier.rules.delivery import Answer, Delivery, Due, State, Verdict
 from placet_notifier.rules.endpoint import Endpoint, Secret
 from placet_notifier.rules.filters import Entry
 
+PAGE = 10
+"""What a page of an event log has at least, if there is that much."""
+
 
 class EventLog(Protocol):
     """The events of each namespace, numbered 1, 2, 3, ... without a gap."""
@@ -20,7 +23,8 @@ class EventLog(Protocol):
     async def after(self, namespace: str, number: int) -> list[Entry]:
         """A page of the events behind `number`, in order and without a gap; empty if there are none.
 
-        The first is `number + 1` unless that is no longer kept.
+        The first is `number + 1` unless that is no longer kept. Of fewer than `PAGE` events it is
+        what there was; whoever wants more waits.
         """
         ...
 

@@ -14,10 +14,9 @@ from typing import Any
 from placet.clock import Clock
 from placet.messages import Event, encode
 from placet.store.port import Database, Document, Index
+from placet_notifier.ports import PAGE
 from placet_notifier.rules.filters import Entry
 
-PAGE = 10
-"""Chunks that are read at once."""
 REMEMBERED = 30.0
 """Seconds for which a replica trusts what it knows of a namespace's end; far below any retention."""
 _POSTPONED = timedelta(hours=1)

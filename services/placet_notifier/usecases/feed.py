@@ -9,7 +9,7 @@ from itertools import islice
 from placet.errors import Conflict, PlacetError
 from placet.process import logs
 from placet.process.backoff import waits
-from placet_notifier.ports import EventLog
+from placet_notifier.ports import PAGE, EventLog
 from placet_notifier.rules.filters import Entry
 
 KEPT = 2000
@@ -107,6 +107,7 @@ class Feed:
                 continue
 
     async def _read(self) -> bool:
+        """Take in a page; whether there may be more at once."""
         page = await self._log.after(self.namespace, self.last)
         if not page:
             return False
@@ -115,7 +116,7 @@ class Feed:
         self._recent.extend(page)
         self.last = page[-1].number
         self._advance()
-        return True
+        return len(page) >= PAGE
 
 
 class Feeds:

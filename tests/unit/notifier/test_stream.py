@@ -12,6 +12,7 @@ from placet.messages import Event
 from placet.process.metrics import Metrics
 from placet_notifier.api import stream
 from placet_notifier.metrics import NotifierMetrics
+from placet_notifier.ports import PAGE
 from placet_notifier.rules.filters import Entry, Wanted
 from placet_notifier.usecases.feed import Feeds
 from tests.support.eventually import eventually
@@ -35,6 +36,34 @@ class Log:
 
     async def forget(self, *, limit: int) -> int:
         return 0
+
+
+class Growing(Log):
+    """Events that come one by one; it counts how often it is read."""
+
+    def __init__(self) -> None:
+        self.newest, self.reads = 0, 0
+
+    async def after(self, namespace: str, number: int) -> list[Entry]:
+        self.reads += 1
+        numbers = range(number + 1, min(self.newest, number + PAGE) + 1)
+        return [Entry(n, f"e{n}", "run.started", "a", "r", "r", "{}") for n in numbers]
+
+    async def span(self, namespace: str) -> tuple[int, int]:
+        return (1, 0)
+
+
+async def test_what_was_stored_is_read_once_and_a_full_page_is_read_on() -> None:
+    log = Growing()
+    feeds = Feeds(log, poll=3600)
+    feed = await feeds.join("default")
+    await eventually(lambda: log.reads == 1)
+    for log.newest, reads in ((1, 2), (2, 3), (2 + PAGE, 5), (5 + 3 * PAGE, 8)):
+        feeds.stored("default")
+        await eventually(lambda reads=reads: log.reads >= reads)
+        assert feed.last == log.newest
+    feeds.leave(feed)
+    assert log.reads == 8
 
 
 def opened(feeds: Feeds, metrics: Metrics) -> stream.EventStream:
