@@ -1,6 +1,6 @@
 """What the broker publishes about an interaction, made from its document when it is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -92,9 +92,9 @@ def settled(record: Record) -> list[dict[str, Any]]:
     return [_entry(record.id, what) for what in whats]
 
 
-def rendered(record: Record, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of outbox entries, as the relay takes them."""
-    return [{**_message(record, entry), "id": entry["id"]} for entry in entries]
+def rendered(record: Record, entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The messages of outbox entries, as the relay takes them; each is made when it is asked for."""
+    return ({**_message(record, entry), "id": entry["id"]} for entry in entries)
 
 
 def confirmation(record: Record, address: Address | None) -> list[dict[str, Any]]:

@@ -38,7 +38,8 @@ class RelayOutbox:
     def post(self, record: Record) -> None:
         """Publish its outbox in the background."""
         self._on_settled(record)
-        self._relay.post(record.id, rendered(record, record.outbox))
+        if record.outbox:
+            self._relay.post(record.id, rendered(record, record.outbox))
 
     async def send(self, record: Record) -> bool:
         """Publish its outbox; whether all of it was confirmed."""

@@ -1,7 +1,7 @@
 """Publishes what a write left in its document's outbox, with confirms, then clears it by ids."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from placet.bus.port import Bus, Outgoing
@@ -68,15 +68,23 @@ class Relay:
         )
         self._service = service
 
-    def post(self, document_id: str, entries: Sequence[Document]) -> None:
-        """Publish these entries in the background."""
+    def post(self, document_id: str, entries: Iterable[Document]) -> None:
+        """Publish these entries in the background, which is where they are iterated over.
+
+        So whoever waits for the write gets their reply first.
+        """
         if entries:
             task = asyncio.get_running_loop().create_task(self.send(document_id, entries))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._posted)
 
-    async def send(self, document_id: str, entries: Sequence[Document]) -> Sent:
-        """Publish, and say what was confirmed and what was not. Raises nothing.
+    def _posted(self, task: asyncio.Task[Sent]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("outbox_unreadable", exc_info=error)
+
+    async def send(self, document_id: str, entries: Iterable[Document]) -> Sent:
+        """Publish, and say what was confirmed and what was not. Raises what iterating over them does.
 
         Entries that another task of this process is publishing, or that wait to be cleared, count
         as neither.

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 
 import orjson
@@ -95,6 +95,32 @@ async def test_what_is_posted_twice_at_once_is_published_once(collection: Collec
     relay.post("d", [entry("1")])
     await relay.drain()
     assert len(bus.published) == 1
+
+
+async def test_what_is_posted_is_made_in_the_background(
+    collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bus, made = FakeBus(), list[str]()
+
+    def entries() -> Iterator[Document]:
+        for id in ("1", "2"):
+            made.append(id)
+            yield entry(id)
+
+    def unreadable() -> Iterator[Document]:
+        yield entry("3")
+        raise KeyError("what")
+
+    relay = relay_of(collection, bus)
+    relay.post("d", entries())
+    relay.post("e", unreadable())
+    assert not made
+    await relay.drain()
+    assert [message.event_id for message in bus.published] == ["1", "2"]
+    assert "outbox_unreadable" in capsys.readouterr().out
+    relay.post("e", [entry("3")])
+    await relay.drain()
+    assert [message.event_id for message in bus.published][2:] == ["3"], "nothing holds it back"
 
 
 async def test_a_key_of_another_secret_is_no_key(auth: Auth) -> None:
