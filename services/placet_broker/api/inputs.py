@@ -1,6 +1,7 @@
 """/v1/inputs: what waits, one input, and answering it."""
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from typing import Annotated
 
@@ -10,8 +11,9 @@ from starlette.responses import Response
 from placet.domain.audience import Priority
 from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input
+from placet.errors import Invalid
 from placet.process import conditions
-from placet.process.access import authenticate
+from placet.process.access import authenticate, foreseen
 from placet.process.auth import Caller
 from placet.process.crash import crash_point
 from placet.process.cursors import Cursor, Limit
@@ -128,14 +130,26 @@ def router(use_cases: UseCases) -> APIRouter:
 
 async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | None) -> Response:
     """202 for the answer that settles, 200 for the same again. A hot route: no validation by FastAPI."""
-    # Both reads at once: nothing of the second is used unless the first lets the caller in.
-    who, ahead = await asyncio.gather(authenticate(request), use_cases.answer_input.ahead(id))
-    body = await read(AnswerBody, request)
+    # All reads at once: nothing of the others is used unless the first lets the caller in.
+    guess = foreseen(request)
+    early = await _fitting(request) if guess else None
+    who, ahead = await asyncio.gather(
+        authenticate(request),
+        use_cases.answer_input.ahead(id, guess, early.named if early else None),
+    )
+    body = early or await read(AnswerBody, request)
     sent = submitted(body, id, who, request, agent)
     answered = await use_cases.answer_input(replace(sent, ahead=ahead))
     crash_point("settle.respond")
     status = 202 if answered.settled_now else 200
     return json_response(answered.record.as_json(), status)
+
+
+async def _fitting(request: Request) -> AnswerBody | None:
+    """The body, None if it does not fit: who may not come in is not told so."""
+    with contextlib.suppress(Invalid):
+        return await read(AnswerBody, request)
+    return None
 
 
 def _page(found: list[Record], limit: int) -> Response:

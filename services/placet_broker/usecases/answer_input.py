@@ -1,8 +1,10 @@
 """A person or a service answers: the one way in for REST, the bus, the page and every channel."""
 
+import asyncio
 import contextlib
 
 from placet.clock import Clock
+from placet.domain.person import Person
 from placet.errors import NotFound, PlacetError
 from placet.process.caller import Caller
 from placet.process.crash import crash_point
@@ -12,6 +14,7 @@ from placet_broker.rules.settling import Settlement
 from placet_broker.rules.voting import Ballot
 from placet_broker.usecases.endings import Endings
 from placet_broker.usecases.submission import (
+    Ahead,
     Answered,
     Checks,
     Submission,
@@ -58,9 +61,12 @@ class AnswerInput:
         self._metrics.answered(submission.channel, "settled" if answered.settled_now else "same")
         return answered
 
-    async def ahead(self, input_id: str) -> Record | None:
-        """The interaction for `Submission.ahead`, to be read while the credential is looked up."""
-        return await self._interactions.get(input_id)
+    async def ahead(self, input_id: str, caller: Caller | None, named: Person | None) -> Ahead:
+        """For `Submission.ahead`, to be read while the credential is looked up; `caller` is a guess."""
+        record, known = await asyncio.gather(
+            self._interactions.get(input_id), self._checks.people.ahead(caller, named)
+        )
+        return Ahead(record, known)
 
     async def asked(self, input_id: str, caller: Caller) -> Record:
         """What the caller is about to answer; a try of somebody who may not know of it is kept.
@@ -82,11 +88,11 @@ class AnswerInput:
             return False
 
     async def _answer(self, submission: Submission) -> Answered:
-        sent = submission
-        record = await self._checks.find(sent.input_id, sent.agent, sent.ahead)
+        sent, known = submission, submission.ahead.known
+        record = await self._checks.find(sent.input_id, sent.agent, sent.ahead.record)
         for _ in range(TRIES):
-            who = await self._checks.who(record, submission.caller, submission.named)
-            said = await self._checks.said(record, submission, who)
+            who = await self._checks.who(record, sent.caller, sent.named, known)
+            said = await self._checks.said(record, sent, who)
             if not record.pending:
                 if not fits_what_stands(record, said):
                     raise settled_otherwise(record)
@@ -98,7 +104,7 @@ class AnswerInput:
             if written is not None:
                 return Answered(written, settled_now=True)
             # Whatever came between, all is checked again: who may answer, and what was shown.
-            record = await self._endings.after_miss(record)
+            record, known = await self._endings.after_miss(record), None
         raise busy(record.id)
 
     async def _write(self, record: Record, step: Settlement | Ballot) -> Record | None:

@@ -1,7 +1,7 @@
 """Who somebody is, as far as an answer depends on it: looked up only where it does."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from placet.domain.person import Person
@@ -25,14 +25,35 @@ class Directory(Protocol):
         """The people that these names come to; None where that can't be known."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Who somebody is, as it was read a moment ago."""
+
+    namespace: str
+    id: str
+    standing: Standing
+
+
 class People:
     """Decides who answers as whom, by the directory as it is at that moment."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def answerer(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
-        """Who answers, in whose place.
+    async def ahead(self, caller: Caller | None, named: Person | None) -> Known | None:
+        """Whom `caller`, if it is they who call, answers for; None where nothing need be read for it."""
+        if caller is None or named is None or not answering.for_others(caller):
+            return None
+        try:
+            standing = await self._directory.standing(caller.namespace, named.id)
+        except NotAllowed:
+            return None  # whoever answers is told once the credential has been looked up
+        return Known(caller.namespace, named.id, standing)
+
+    async def answerer(
+        self, record: Record, caller: Caller, named: Person | None, known: Known | None = None
+    ) -> Answerer:
+        """Who answers, in whose place; `known` is used if it is about them.
 
         Raises:
             NotFound: the caller can neither read nor answer it.
@@ -42,7 +63,7 @@ class People:
         if record.namespace != caller.namespace or not record.request_json:
             raise answering.unknown(record.id)
         try:
-            return await self._answerer(record, caller, named)
+            return await self._answerer(record, caller, named, known)
         except NotAllowed as error:
             if await self.may_know(record, caller):
                 raise
@@ -132,12 +153,14 @@ class People:
             return False
         return True
 
-    async def _answerer(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
+    async def _answerer(
+        self, record: Record, caller: Caller, named: Person | None, known: Known | None = None
+    ) -> Answerer:
         if (lacks := answering.lacking(record, caller)) is not None:
             raise NotAllowed(lacks)
         id = answering.claimed_id(record, caller, named)
         plain = answering.is_plain(record, caller, id)
-        who = alone(id) if plain else await self._who(record, caller, id)
+        who = alone(id) if plain else await self._who(record, caller, id, known)
         if (why := answering.refusal(record, caller, who)) is not None:
             raise NotAllowed(why)
         seat = answering.seat_for(record, caller, who)
@@ -145,7 +168,9 @@ class People:
             raise NotAllowed(f"{who.id} is not among those who may answer this input")
         return Answerer(who, seat)
 
-    async def _who(self, record: Record, caller: Caller, id: str) -> Standing:
+    async def _who(self, record: Record, caller: Caller, id: str, known: Known | None) -> Standing:
+        if known and (known.namespace, known.id) == (record.namespace, id) and id != caller.id:
+            return known.standing
         claimed = caller.claimed_groups if id == caller.id else frozenset()
         return await self._directory.standing(record.namespace, id, claimed)
 

@@ -20,11 +20,20 @@ from placet_broker.rules.record import Record, Vote
 from placet_broker.rules.settling import Settlement, told
 from placet_broker.rules.voting import Ballot
 from placet_broker.usecases.arrivals import Arrivals
-from placet_broker.usecases.people import People
+from placet_broker.usecases.people import Known, People
 
 _NOT_OVER_THE_BUS = (
     "sealed fields do not pass through queues; answer this form over REST or on the page"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What an answer needs to know, where it was read before its credential had been looked up."""
+
+    record: Record | None = None
+    known: Known | None = None
+    """Whom it is given for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +54,8 @@ class Submission:
     answer_id: str = ""
     link: str | None = None
     """The id of the one-time link that it came through."""
-    ahead: Record | None = None
-    """The interaction, if it was read a moment ago."""
+    ahead: Ahead = Ahead()
+    """What of it was read a moment ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +118,12 @@ class Checks:
             raise answering.unknown(input_id)
         return record
 
-    async def who(self, record: Record, caller: Caller, named: Person | None) -> Answerer:
+    async def who(
+        self, record: Record, caller: Caller, named: Person | None, known: Known | None = None
+    ) -> Answerer:
         """Who answers. Raises NotFound, NotAllowed, Invalid; a refusal is kept."""
         try:
-            return await self.people.answerer(record, caller, named)
+            return await self.people.answerer(record, caller, named, known)
         except (NotAllowed, NotFound) as error:
             await self._refused(record, caller, error)
             raise

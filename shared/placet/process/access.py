@@ -35,9 +35,9 @@ def caller(*scopes: str) -> Callable[[Request], Awaitable[Caller]]:
 async def authenticate(request: Request) -> Caller:
     """Who this request comes from; one read of one document. Raises Unauthenticated, NotAllowed."""
     auth: Auth = request.app.state.platform.auth
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return await auth.by_bearer(key.strip())
+    key = _bearer(request)
+    if key is not None:
+        return await auth.by_bearer(key)
     session = request.cookies.get(SESSION_COOKIE)
     if session is None:
         raise Unauthenticated("send an API key: Authorization: Bearer plc_...")
@@ -47,6 +47,12 @@ async def authenticate(request: Request) -> Caller:
     return found
 
 
+def foreseen(request: Request) -> Caller | None:
+    """Whom `authenticate` will find, if this is a key that was used lately; a guess, and no proof."""
+    auth: Auth = request.app.state.platform.auth
+    return auth.keys.lately(_bearer(request) or "")
+
+
 def check_origin(request: Request) -> None:
     """Refuse a request that another site's page made a browser send. Raises NotAllowed."""
     origin = request.headers.get("origin")
@@ -54,6 +60,11 @@ def check_origin(request: Request) -> None:
     public = request.app.state.platform.settings.public_url
     if origin is None or (origin != public and not _is_own(origin, own, request)):
         raise NotAllowed("this request must come from Placet's own page (its Origin is another)")
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else None
 
 
 def _is_own(origin: str, own: str, request: Request) -> bool:

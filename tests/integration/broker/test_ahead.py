@@ -1,0 +1,137 @@
+"""What an answer needs is read while its credential is looked up, and decides nothing by itself."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from placet.domain.audience import Audience
+from placet.domain.person import Person
+from placet.domain.standing import Standing
+from placet.errors import NotAllowed
+from placet.process.auth import Caller, Scope
+from placet_broker.usecases.people import Known, People
+from tests.integration.broker.desk import Desk
+
+pytestmark = pytest.mark.integration
+
+SERVICE = (Scope.INPUTS_ANSWER, Scope.ANSWER_AS)
+
+
+async def a_used_key(desk: Desk, **more: str) -> dict[str, str]:
+    """A service's key that answered for alice a moment ago, so that the broker remembers it."""
+    key = await desk.key(None, *SERVICE, service="desk", **more)
+    record = await desk.ask()
+    await desk.answer(record.id, True, key, **{"from": "alice"})
+    return key
+
+
+async def test_all_is_read_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, record, auth = await a_used_key(desk), await desk.ask(), desk.platform.auth
+    by_bearer, standing, asked = auth.by_bearer, auth.directory.standing, asyncio.Event()
+
+    async def after_the_person(given: str) -> Any:
+        await asked.wait()
+        return await by_bearer(given)
+
+    async def noticed(*whom: Any) -> Any:
+        asked.set()
+        return await standing(*whom)
+
+    monkeypatch.setattr(auth, "by_bearer", after_the_person)
+    monkeypatch.setattr(auth.directory, "standing", noticed)
+    async with asyncio.timeout(10):
+        reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+    assert reply.status_code == 202
+
+
+async def test_nobody_is_looked_up_twice_for_one_answer(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, record = await a_used_key(desk), await desk.ask()
+    directory, seen = desk.platform.auth.directory, list[tuple[Any, ...]]()
+    standing = directory.standing
+
+    async def noticed(*whom: Any) -> Any:
+        seen.append(whom[:2])
+        return await standing(*whom)
+
+    monkeypatch.setattr(directory, "standing", noticed)
+    assert (await desk.answer(record.id, True, key, **{"from": "alice"})).status_code == 202
+    assert seen == [("default", "alice")]
+
+
+@pytest.mark.parametrize("body", [{"content": True, "from": "alice"}, {"nonsense": 1}])
+async def test_a_revoked_key_is_worthless_at_once(desk: Desk, body: dict[str, Any]) -> None:
+    key, record = await a_used_key(desk), await desk.ask()
+    (kept,) = await desk.platform.auth.keys.page("default")
+    await desk.platform.auth.keys.revoke("default", kept["id"])
+    for _ in range(2):
+        reply = await desk.http.post(f"/v1/inputs/{record.id}", json=body, headers=key)
+        assert reply.status_code == 401
+    assert (await desk.get(record.id)).pending
+
+
+async def test_a_disabled_person_answers_no_more(desk: Desk) -> None:
+    key, record = await a_used_key(desk), await desk.ask()
+    await desk.platform.auth.directory.people.disable("default", "alice")
+    reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+    assert (reply.status_code, (await desk.get(record.id)).pending) == (403, True)
+
+
+async def test_another_namespaces_alice_is_nobody_here(desk: Desk) -> None:
+    await desk.platform.auth.directory.groups.put("other", "owners", ["alice"])
+    key = await a_used_key(desk, namespace="other")
+    record = await desk.ask(audience=Audience(approvers=("group:owners",)))
+    reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+    assert (reply.status_code, (await desk.get(record.id)).pending) == (404, True)
+
+
+async def test_what_was_read_of_somebody_else_counts_for_nothing(desk: Desk) -> None:
+    record = await desk.ask(audience=Audience(approvers=("group:owners",)))
+    caller = Caller("default", "service:desk", frozenset(SERVICE), "key")
+    owner = Standing("alice", frozenset({"alice", "group:owners"}))
+    people, alice = People(desk.platform.auth.directory), Person(id="alice")
+    for known in (Known("other", "alice", owner), Known("default", "bob", owner)):
+        with pytest.raises(NotAllowed):
+            await people.answerer(record, caller, alice, known)
+    who = await people.answerer(record, caller, alice, Known("default", "alice", owner))
+    assert who.standing == owner
+
+
+async def test_after_a_miss_who_answers_is_looked_up_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = desk.platform.auth.directory.people
+    key, record, settle = await a_used_key(desk), await desk.ask(), desk.interactions.settle
+
+    async def too_late(*whatever: Any) -> None:
+        """Somebody was disabled, and the question changed, just before the write."""
+        monkeypatch.setattr(desk.interactions, "settle", settle)
+        await people.disable("default", "alice")
+
+    monkeypatch.setattr(desk.interactions, "settle", too_late)
+    reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+    assert (reply.status_code, (await desk.get(record.id)).pending) == (403, True)
+
+
+async def test_a_wrong_body_is_told_to_who_may_come_in(desk: Desk) -> None:
+    key, record = await a_used_key(desk), await desk.ask()
+    reply = await desk.http.post(f"/v1/inputs/{record.id}", json={"nonsense": 1}, headers=key)
+    assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/nonsense")
+
+
+async def test_what_is_remembered_of_keys_is_bounded(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("placet.process.auth.keys.MOST_REMEMBERED", 3)
+    keys = desk.platform.auth.keys
+    for number in range(8):
+        given, _ = await desk.platform.auth.create_key(
+            namespace="default", name="test", service=f"s{number}", scopes=[Scope.INPUTS_READ]
+        )
+        assert keys.lately(given) is None
+        assert keys.lately(given[:-1] + "?") is None
+        holder = await keys.by_key(given)
+        assert keys.lately(given) == holder
+        assert len(keys._lately) <= 3
