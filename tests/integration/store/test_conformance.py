@@ -1,6 +1,7 @@
 """Every store keeps every promise of the port."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,37 @@ def _url(request: pytest.FixtureRequest, directory: Path) -> str:
 @pytest.mark.parametrize("case", store_cases.CASES, ids=lambda case: case.__name__)
 async def test_the_store_keeps_its_promise(database: Database, case: store_cases.Case) -> None:
     await case(database)
+
+
+async def test_whoever_is_cancelled_is_so_at_once(database: Database) -> None:
+    """At whatever point of a call it happens: a loop that was told to end must not go on for ever."""
+    runs, run = database.collection("runs"), store_cases.a_run()
+    await runs.insert(run)
+    id = run["_id"]
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: runs.get(id),
+        lambda: runs.find({"_id": id}),
+        lambda: runs.count({"_id": id}, limit=1),
+        lambda: runs.update(id, {}, {"$inc": {"seq": 1}}),
+        lambda: runs.update_all([(id, {}, {"$inc": {"seq": 1}})]),
+        lambda: runs.insert(store_cases.a_run()),
+        lambda: runs.delete("none", {}),
+        database.now,
+    ]
+    for call in calls:
+        steps = 0
+        while not await _ends_within(call, steps):
+            steps += 1
+
+
+async def _ends_within(call: Callable[[], Awaitable[object]], steps: int) -> bool:
+    """Whether it ends before it is cancelled, that many steps of the loop after its start."""
+    caller = asyncio.ensure_future(call())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    if caller.done():
+        return True
+    caller.cancel()
+    await asyncio.wait([caller])
+    assert caller.cancelled(), f"a cancellation after {steps} steps was lost"
+    return False

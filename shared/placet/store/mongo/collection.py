@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -13,6 +13,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import PyMongoError
 
 from placet.store.batches import Batches
+from placet.store.mongo.calls import Calls
 from placet.store.mongo.failures import translated
 from placet.store.mongo.statements import OPS, Write, clearing, insertion, update
 from placet.store.mongo.transaction import Transaction
@@ -30,11 +31,16 @@ class MongoCollection:
     """Groups calls that arrive together; updates, inserts, reads by `_id` and clears apart."""
 
     def __init__(
-        self, collection: AsyncCollection[Document], indexes: Sequence[Index], server: str
+        self,
+        collection: AsyncCollection[Document],
+        indexes: Sequence[Index],
+        server: str,
+        calls: Calls,
     ) -> None:
         self._indexes = tuple(indexes)
         self._kept = collection
         self._server = server
+        self._calls = calls
         writer = Writer(collection, server)
         self._updates: Batches[Write, Document | None] = Batches(writer.update)
         self._inserts: Batches[Write, bool] = Batches(writer.insert)
@@ -48,7 +54,8 @@ class MongoCollection:
     async def create_indexes(self) -> None:
         """Create those that are missing."""
         if self._indexes:
-            await self._kept.create_indexes([_model(index) for index in self._indexes])
+            models = [_model(index) for index in self._indexes]
+            await self._made(self._kept.create_indexes(models))
 
     async def get(self, id: str) -> Document | None:
         """Return the document with this `_id`, or None."""
@@ -62,16 +69,16 @@ class MongoCollection:
 
     async def _read(self, ids: Sequence[str]) -> list[Document | None]:
         if len(ids) == 1:  # far cheaper on both sides
-            return [await self._reading(self._kept.find_one({"_id": ids[0]}, {OPS: 0}))]
+            return [await self._made(self._kept.find_one({"_id": ids[0]}, {OPS: 0}))]
         cursor = self._kept.find({"_id": {"$in": list(set(ids))}}, {OPS: 0})
-        found = {each["_id"]: each for each in await self._reading(cursor.to_list(None))}
+        found = {each["_id"]: each for each in await self._made(cursor.to_list(None))}
         # Two callers of one document must not share it: each may change its own.
         wanted = Counter(ids)
         return [found.get(id) if wanted[id] == 1 else _copy(found.get(id)) for id in ids]
 
-    async def _reading(self, reading: Awaitable[T]) -> T:
+    async def _made(self, call: Coroutine[Any, Any, T]) -> T:
         try:
-            return await reading
+            return await self._calls(call)
         except PyMongoError as error:
             raise translated(self._server, error) from error
 
@@ -88,7 +95,7 @@ class MongoCollection:
             return []
         shown = {OPS: 0} if fields is None else dict.fromkeys(["_id", *fields], 1)
         cursor = self._kept.find(where, shown, limit=limit, sort=list(sort) or None)
-        return await self._reading(cursor.to_list(limit))
+        return await self._made(cursor.to_list(limit))
 
     async def insert(self, document: Document) -> bool:
         """Store a new document; False if its `_id` or a unique key is taken."""
@@ -115,14 +122,14 @@ class MongoCollection:
 
     async def delete(self, id: str, where: Filter) -> bool:
         """Delete the document `id` if it matches; False if nothing matched."""
-        result = await self._reading(self._kept.delete_one({"_id": id, "$and": [where]}))
+        result = await self._made(self._kept.delete_one({"_id": id, "$and": [where]}))
         return bool(result.deleted_count)
 
     async def count(self, where: Filter, *, limit: int) -> int:
         """Count what matches, and stop at `limit`."""
         if limit <= 0:
             return 0
-        return await self._reading(self._kept.count_documents(where, limit=limit))
+        return await self._made(self._kept.count_documents(where, limit=limit))
 
     async def drain(self) -> None:
         """Return when nothing of this collection is under way."""

@@ -12,8 +12,9 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
 
 from placet.store.documents import OPTIONS
+from placet.store.mongo.calls import Calls
 from placet.store.mongo.collection import MongoCollection
-from placet.store.mongo.failures import translated, unavailable
+from placet.store.mongo.failures import unavailable
 from placet.store.port import Collection, Document, Index
 
 _CLIENT: Final[dict[str, Any]] = {
@@ -50,6 +51,7 @@ class MongoDatabase:
         self._collections: dict[str, MongoCollection] = {}
         self._client: AsyncMongoClient[Document] | None = None
         self._opened = False
+        self._calls = Calls()
 
     def collection(self, name: str, indexes: Sequence[Index] = ()) -> Collection:
         """Declare a collection before `open`; the same name again gives the same collection."""
@@ -57,7 +59,7 @@ class MongoDatabase:
             if self._opened:
                 raise RuntimeError(f"declare the collection {name} before the database is opened")
             kept = self._database().get_collection(name, codec_options=OPTIONS)
-            self._collections[name] = MongoCollection(kept, indexes, self._server)
+            self._collections[name] = MongoCollection(kept, indexes, self._server, self._calls)
         return self._collections[name]
 
     def _database(self) -> AsyncDatabase[Document]:
@@ -68,11 +70,8 @@ class MongoDatabase:
     async def open(self) -> None:
         """Create the indexes that are missing; safe to repeat, and to call from many processes."""
         await self.ping()
-        try:
-            for each in self._collections.values():
-                await each.create_indexes()
-        except PyMongoError as error:
-            raise translated(self._server, error) from error
+        for each in self._collections.values():
+            await each.create_indexes()
         self._opened = True
 
     async def ping(self) -> None:
@@ -86,7 +85,8 @@ class MongoDatabase:
 
     async def _hello(self) -> dict[str, Any]:
         try:
-            hello: dict[str, Any] = await self._database().command("hello", codec_options=OPTIONS)
+            asked = self._database().command("hello", codec_options=OPTIONS)
+            hello: dict[str, Any] = await self._calls(asked)
         except PyMongoError as error:
             raise unavailable(self._server, error) from error
         return hello
@@ -95,5 +95,6 @@ class MongoDatabase:
         """Let writes that are under way finish, then disconnect; safe to repeat."""
         for each in self._collections.values():
             await each.drain()
+        await self._calls.drain()
         if self._client is not None:
             await self._client.close()
