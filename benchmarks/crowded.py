@@ -178,7 +178,7 @@ async def _readers(session: Session, prefix: str) -> list[dict[str, str]]:
         person = f"person{number}"
         await auth.directory.groups.put("default", f"g{number}", [person])
         await auth.directory.groups.put("default", f"g{number + 20}", [person])
-        key, _ = await auth.create_key(
+        key, _ = await auth.keys.create(
             namespace="default", name="bench", person=person, scopes=PERSON_SCOPES | {Scope.OPERATE}
         )
         found.append({"Authorization": f"Bearer {key}"})

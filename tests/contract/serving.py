@@ -61,7 +61,7 @@ class _Thread:
         await self.process.run(started)
 
     async def _tell(self, platform: Platform, url: str) -> None:
-        key, _ = await platform.auth.create_key(
+        key, _ = await platform.auth.keys.create(
             namespace="default", name="fuzz", person=CALLER, scopes=ALL_SCOPES
         )
         self.ready.set_result(Served(url, key))

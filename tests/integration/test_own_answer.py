@@ -179,7 +179,7 @@ async def plotting(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         listening(placet.app) as at,
     ):
         url.append(at)
-        key, _ = await placet.platform.auth.create_key(
+        key, _ = await placet.platform.auth.keys.create(
             namespace="default", name="alice", person="alice", scopes=PERSON_SCOPES
         )
         for file in (".placet/data/key", "placet.toml"):
@@ -277,7 +277,7 @@ async def test_the_credential_of_a_service_that_only_asks_answers_nothing_and_is
 ) -> None:
     """A tool may hold one: to ask for approvals of its own, it needs no more."""
     auth = plot.placet.platform.auth
-    await auth.map_amqp_user("crm", namespace="default", service="crm", scopes=SERVICE_SCOPES)
+    await auth.keys.map_amqp_user("crm", namespace="default", service="crm", scopes=SERVICE_SCOPES)
     for named in (None, "alice", "service:crm"):
         answer = AnswerMessage(input_id=plot.input, content=True, named=named)
         await plot.publish("crm", "placet.answers", "answer", answer)

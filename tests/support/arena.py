@@ -222,7 +222,7 @@ async def _keys(platform: Platform) -> dict[str, dict[str, str]]:
     operator = [*PERSON_SCOPES, Scope.OPERATE]
     keys = {}
     for who in (*PEOPLE.named, "dora", "root"):
-        key, _ = await platform.auth.create_key(
+        key, _ = await platform.auth.keys.create(
             namespace="default",
             name=who,
             person=who,

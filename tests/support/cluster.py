@@ -156,7 +156,7 @@ class Cluster:
             load(Settings, mongo_url=self.mongo_url, database_prefix=self.prefix, amqp_url=None)
         )
         await platform.open()
-        key, _ = await platform.auth.create_key(
+        key, _ = await platform.auth.keys.create(
             namespace="default", name="test", service="test", scopes=ALL_SCOPES
         )
         await platform.close()

@@ -43,7 +43,7 @@ class System:
     @asynccontextmanager
     async def client_with(self, scopes: Iterable[str]) -> AsyncIterator[AsyncClient]:
         """A service of these scopes alone."""
-        key, _ = await self.platform.auth.create_key(
+        key, _ = await self.platform.auth.keys.create(
             namespace="default", name="other", service="other", scopes=list(scopes)
         )
         transport = httpx2.ASGITransport(app=self.app)
@@ -114,7 +114,7 @@ async def system(
             await each.start()
             stack.push_async_callback(each.stop)
         app = create_app([runner.service, broker.service], platform)
-        key, _ = await platform.auth.create_key(
+        key, _ = await platform.auth.keys.create(
             namespace="default", name="test", service="test", scopes=ALL_SCOPES
         )
         transport = httpx2.ASGITransport(app=app)

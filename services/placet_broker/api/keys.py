@@ -35,7 +35,7 @@ def router(auth: Auth) -> APIRouter:
     @routes.get("", summary="The keys of the namespace, newest first, without the secrets")
     async def list_keys(who: Operator, limit: Limit = 100, cursor: Cursor = None) -> Response:
         place = place_of("keys", cursor, datetime, str)
-        found = await auth.list_keys(who.namespace, limit=limit, after=place)
+        found = await auth.keys.page(who.namespace, limit=limit, after=place)
         return aged_page("keys", found, limit)
 
     @routes.get("/self", summary="What the caller's credential is")
@@ -46,7 +46,7 @@ def router(auth: Auth) -> APIRouter:
 
     @routes.delete("/{id}", summary="Revoke a key; it is worthless at once")
     async def revoke(who: Operator, id: str) -> Response:
-        return json_response({"record": await auth.revoke_key(who.namespace, id)})
+        return json_response({"record": await auth.keys.revoke(who.namespace, id)})
 
     return routes
 
@@ -58,8 +58,8 @@ async def _make(
     fields = body.model_dump(include={"name", "scopes", "person", "service", "expires_at"})
     one = once(who, "keys", key, body.model_dump(mode="json"))
     if one is not None:
-        return await auth.create_key_once(one, namespace=who.namespace, by=who, **fields)
-    return await auth.create_key(namespace=who.namespace, by=who, **fields)
+        return await auth.keys.create_once(one, namespace=who.namespace, by=who, **fields)
+    return await auth.keys.create(namespace=who.namespace, by=who, **fields)
 
 
 async def _map(auth: Auth, who: Caller, body: KeyBody) -> dict[str, object]:
@@ -69,6 +69,6 @@ async def _map(auth: Auth, who: Caller, body: KeyBody) -> dict[str, object]:
     if body.service is None or body.person is not None:
         detail = "an AMQP user stands for a service"
         raise Invalid(detail, [FieldError("/service", detail)])
-    return await auth.map_amqp_user(
+    return await auth.keys.map_amqp_user(
         body.name, namespace=who.namespace, service=body.service, scopes=body.scopes, by=who
     )

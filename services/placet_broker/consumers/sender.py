@@ -25,7 +25,7 @@ def check_type(delivery: Delivery, *expected: str) -> None:
 async def sender_of(delivery: Delivery, auth: Auth) -> Caller:
     """The service behind the AMQP user. Raises NotAllowed for a user that nobody mapped."""
     user = delivery.user_id or ""
-    found = None if user in OWN_USERS else await auth.by_amqp_user(user)
+    found = None if user in OWN_USERS else await auth.keys.by_amqp_user(user)
     if found is None:
         raise NotAllowed(f"the AMQP user {user!r} stands for no service here")
     return found

@@ -128,7 +128,7 @@ def _greeting(platform: Platform, data: Path, who: str) -> Callable[[str], None]
 
 async def _greet(auth: Auth, key_file: Path, who: str, url: str) -> None:
     key = await dev_key(auth, key_file)
-    link = await auth.create_link(namespace="default", person=who, scopes=OPERATOR_SCOPES)
+    link = await auth.sessions.create_link(namespace="default", person=who, scopes=OPERATOR_SCOPES)
     async with AsyncClient(url, key) as client:
         loaded = await client.transport.get("/v1/definitions")
     for problem in loaded["problems"]:
@@ -168,13 +168,13 @@ async def dev_key(auth: Auth, key_file: Path) -> str:
     key = _read(key_file)
     if key:
         try:
-            await auth.by_key(key)
+            await auth.keys.by_key(key)
         except Unauthenticated:
             pass
         else:
             return key
     scopes = ALL_SCOPES - {"runs:unattended"}
-    key, _ = await auth.create_key(namespace="default", name="dev", service="dev", scopes=scopes)
+    key, _ = await auth.keys.create(namespace="default", name="dev", service="dev", scopes=scopes)
     _write(key_file, key)
     return key
 

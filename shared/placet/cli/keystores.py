@@ -47,7 +47,7 @@ class StoredKeys:
         self, holder: dict[str, str | None], scopes: Sequence[str], until: datetime | None
     ) -> tuple[str, Record]:
         """As `KeyStore`."""
-        return await self._auth.create_key(
+        return await self._auth.keys.create(
             namespace=self._namespace,
             name=holder["name"] or "",
             person=holder["person"],
@@ -58,14 +58,14 @@ class StoredKeys:
 
     async def map_user(self, user: str, service: str, scopes: Sequence[str]) -> Record:
         """As `KeyStore`."""
-        return await self._auth.map_amqp_user(
+        return await self._auth.keys.map_amqp_user(
             user, namespace=self._namespace, service=service, scopes=scopes
         )
 
     async def all(self) -> list[Record]:
         """As `KeyStore`."""
         found: list[Record] = []
-        while page := await self._auth.list_keys(
+        while page := await self._auth.keys.page(
             self._namespace, after=(found[-1]["created_at"], found[-1]["id"]) if found else None
         ):
             found += page
@@ -73,7 +73,7 @@ class StoredKeys:
 
     async def revoke(self, id: str) -> None:
         """As `KeyStore`."""
-        await self._auth.revoke_key(self._namespace, id)
+        await self._auth.keys.revoke(self._namespace, id)
 
 
 class ServedKeys:

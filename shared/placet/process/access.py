@@ -41,7 +41,7 @@ async def authenticate(request: Request) -> Caller:
     session = request.cookies.get(SESSION_COOKIE)
     if session is None:
         raise Unauthenticated("send an API key: Authorization: Bearer plc_...")
-    found = await auth.by_session(session)
+    found = await auth.sessions.by_session(session)
     if request.method not in _SAFE:
         check_origin(request)
     return found

@@ -104,7 +104,7 @@ async def embedded(
         for service in services:
             await service.start()
             stack.push_async_callback(service.stop)
-        key, _ = await platform.auth.create_key(
+        key, _ = await platform.auth.keys.create(
             namespace="default", name="test", service="test", scopes=ALL_SCOPES
         )
         transport = httpx2.ASGITransport(app=create_app(services, platform))

@@ -96,7 +96,7 @@ class Desk:
         namespace: str = "default",
     ) -> dict[str, str]:
         """Headers with a new key; a person's scopes unless others are given."""
-        key, _ = await self.platform.auth.create_key(
+        key, _ = await self.platform.auth.keys.create(
             namespace=namespace,
             name="test",
             scopes=scopes or PERSON_SCOPES,
@@ -107,13 +107,13 @@ class Desk:
 
     async def session(self, person: str = "alice") -> str:
         """A logged-in browser's cookie."""
-        link = await self.platform.auth.create_link(namespace="default", person=person)
-        return await self.platform.auth.login(link)
+        link = await self.platform.auth.sessions.create_link(namespace="default", person=person)
+        return await self.platform.auth.sessions.login(link)
 
     async def map_user(self, user: str, *scopes: str, service: str = "billing") -> Bus:
         """An AMQP user that stands for a service."""
         wanted = scopes or (Scope.RUNS_WRITE, Scope.INPUTS_ANSWER, Scope.INPUTS_READ)
-        await self.platform.auth.map_amqp_user(
+        await self.platform.auth.keys.map_amqp_user(
             user, namespace="default", service=service, scopes=wanted
         )
         bus = self.hub.bus(user)

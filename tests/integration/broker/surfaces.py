@@ -47,10 +47,10 @@ class World:
 
     async def session(self, who: Who) -> dict[str, str]:
         auth = self.desk.platform.auth
-        login = await auth.create_link(
+        login = await auth.sessions.create_link(
             namespace=who.namespace, person=str(who.person), scopes=who.scopes
         )
-        self.nonce_of = await auth.login(login)
+        self.nonce_of = await auth.sessions.login(login)
         return {"Cookie": f"{SESSION_COOKIE}={self.nonce_of}", "Origin": ORIGIN}
 
     async def bus(self, who: Who) -> tuple[Bus, Heard, str]:
@@ -58,7 +58,7 @@ class World:
         user = f"{who.namespace}-{who.service}"
         replies = f"placet.reply.{user}.1"
         if (user, replies) not in self.buses:
-            await self.desk.platform.auth.map_amqp_user(
+            await self.desk.platform.auth.keys.map_amqp_user(
                 user, namespace=who.namespace, service=who.service, scopes=who.scopes
             )
             bus, heard = self.desk.hub.bus(user), Heard()

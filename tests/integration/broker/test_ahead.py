@@ -127,7 +127,7 @@ async def test_what_is_remembered_of_keys_is_bounded(
     monkeypatch.setattr("placet.process.auth.keys.MOST_REMEMBERED", 3)
     keys = desk.platform.auth.keys
     for number in range(8):
-        given, _ = await desk.platform.auth.create_key(
+        given, _ = await desk.platform.auth.keys.create(
             namespace="default", name="test", service=f"s{number}", scopes=[Scope.INPUTS_READ]
         )
         assert keys.lately(given) is None

@@ -286,19 +286,19 @@ async def test_putting_a_person_replaces_what_is_said_and_leaves_the_rest(
 async def test_who_is_disabled_loses_keys_sessions_and_links_at_once(still: Desk) -> None:
     auth = still.platform.auth
     headers, session = await still.key("alice"), await still.session("alice")
-    link = await auth.create_link(namespace=NS, person="alice")
+    link = await auth.sessions.create_link(namespace=NS, person="alice")
     bob = await still.key("bob")
     await auth.directory.people.disable(NS, "alice")
     with pytest.raises(Unauthenticated):
-        await auth.by_session(session)
+        await auth.sessions.by_session(session)
     for refused in (Unauthenticated, NotAllowed):
         with pytest.raises(refused):
-            await (auth.login(link) if refused is Unauthenticated else still.key("alice"))
+            await (auth.sessions.login(link) if refused is Unauthenticated else still.key("alice"))
     assert (await still.http.get("/v1/inputs", headers=headers)).status_code == 401
     assert (await still.http.get("/v1/inputs", headers=bob)).status_code == 200
-    fresh = await auth.create_link(namespace=NS, person="alice")
+    fresh = await auth.sessions.create_link(namespace=NS, person="alice")
     with pytest.raises(NotAllowed, match="disabled"):
-        await auth.login(fresh)
+        await auth.sessions.login(fresh)
     await auth.directory.people.enable(NS, "alice")
     assert (await still.http.get("/v1/inputs", headers=headers)).status_code == 401
     await still.key("alice")

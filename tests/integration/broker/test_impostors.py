@@ -218,8 +218,8 @@ async def test_who_is_disabled_answers_by_no_code(still: Desk) -> None:
 async def test_the_session_of_another_namespace_is_kept_as_such(still: Desk) -> None:
     record = await still.ask(audience=ANN)
     made = await link(still, record)
-    login = await still.platform.auth.create_link(namespace="other", person="ann")
-    session = await still.platform.auth.login(login)
+    login = await still.platform.auth.sessions.create_link(namespace="other", person="ann")
+    session = await still.platform.auth.sessions.login(login)
     reply = await press(still, made, headers={"Cookie": f"{SESSION_COOKIE}={session}"})
     assert reply.status_code == 403
     assert await refused(still, record) == ["ann of other"]
@@ -260,8 +260,8 @@ async def test_a_batch_says_why_as_a_single_answer_does(still: Desk) -> None:
 
 async def test_a_try_on_the_page_of_who_may_know_nothing_is_kept(still: Desk) -> None:
     record = await still.ask(audience=ANN)
-    login = await still.platform.auth.create_link(namespace="other", person="ann")
-    session = await still.platform.auth.login(login)
+    login = await still.platform.auth.sessions.create_link(namespace="other", person="ann")
+    session = await still.platform.auth.sessions.login(login)
     reply = await still.http.post(
         f"/inbox/{record.id}",
         data={"nonce": nonce_of(session), "act": "accept", "digest": record.digest},

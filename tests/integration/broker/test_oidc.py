@@ -215,7 +215,7 @@ async def test_a_person_logs_in_at_the_issuer_and_out_again(corp: Desk, idp: Pro
     session = corp.http.cookies[SESSION_COOKIE]
     assert LOGIN_COOKIE not in corp.http.cookies
     assert "alice" in (await corp.http.get(f"/inbox/{record.id}")).text
-    caller = await corp.platform.auth.by_session(session)
+    caller = await corp.platform.auth.sessions.by_session(session)
     assert caller.claimed_groups == {"ops"}
     out = {"nonce": nonce_of(session)}
     await corp.http.post("/logout", data=out, headers={"Origin": ORIGIN})

@@ -79,7 +79,7 @@ async def a_key(environment: dict[str, str]) -> dict[str, str]:
     database = MongoDatabase(environment["PLACET_MONGO_URL"], name)
     auth = Auth(database, SystemClock())
     await database.open()
-    key, _ = await auth.create_key(
+    key, _ = await auth.keys.create(
         namespace="default", name="t", scopes=PERSON_SCOPES, person="alice"
     )
     await database.close()

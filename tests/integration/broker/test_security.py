@@ -177,8 +177,10 @@ async def test_a_persons_usual_key_and_login_make_no_keys(desk: Desk) -> None:
 
 async def test_a_session_that_operates_is_capped_as_a_key_is(desk: Desk) -> None:
     auth = desk.platform.auth
-    link = await auth.create_link(namespace="default", person="alice", scopes=OPERATOR_SCOPES)
-    session = {**cookie(await auth.login(link)), **FORM}
+    link = await auth.sessions.create_link(
+        namespace="default", person="alice", scopes=OPERATOR_SCOPES
+    )
+    session = {**cookie(await auth.sessions.login(link)), **FORM}
     mine = {"name": "x", "person": "alice", "scopes": ["inputs:answer"]}
     assert (await desk.http.post("/v1/keys", json=mine, headers=session)).status_code == 201
     more = {**mine, "scopes": ["answer:as"]}
@@ -192,7 +194,7 @@ async def test_a_mapping_that_is_refused_leaves_the_one_that_was(desk: Desk) -> 
     for scopes, status in ((["everything"], 400), (["answer:as"], 403)):
         reply = await desk.http.post("/v1/keys", json={**body, "scopes": scopes}, headers=root)
         assert reply.status_code == status
-    found = await desk.platform.auth.by_amqp_user("app")
+    found = await desk.platform.auth.keys.by_amqp_user("app")
     assert found is not None
     assert found.scopes == {"runs:read"}
 
@@ -206,7 +208,7 @@ async def test_placets_own_users_are_mapped_by_nobody(desk: Desk, user: str) -> 
 
 
 async def test_cp_33_a_link_logs_in_once_and_by_post_alone(desk: Desk) -> None:
-    link = await desk.platform.auth.create_link(namespace="default", person="alice")
+    link = await desk.platform.auth.sessions.create_link(namespace="default", person="alice")
     for _ in range(10):
         page = await desk.http.get(login_path(link), headers={"User-Agent": "scanner"})
         assert page.status_code == 200

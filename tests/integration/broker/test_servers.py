@@ -68,13 +68,13 @@ async def test_questions_of_a_run_and_of_a_service_go_all_the_way(
         await runner.consume("placet.runner.resolutions", resolutions.handle, prefetch=4),
         await billing.consume(reply_to, replies.handle, prefetch=4),
     ]
-    await platform.auth.map_amqp_user(
+    await platform.auth.keys.map_amqp_user(
         "svc-billing",
         namespace="default",
         service="billing",
         scopes=[Scope.RUNS_WRITE, Scope.INPUTS_ANSWER],
     )
-    key, _ = await platform.auth.create_key(
+    key, _ = await platform.auth.keys.create(
         namespace="default", name="t", scopes=PERSON_SCOPES, person="alice"
     )
     transport = httpx2.ASGITransport(app=app)

@@ -205,7 +205,7 @@ async def world(
 ) -> AsyncIterator[World]:
     clock = SystemClock()
     async with opened(lambda _: SQLiteDatabase(":memory:", clock=clock)) as desk:
-        key, _ = await desk.platform.auth.create_key(
+        key, _ = await desk.platform.auth.keys.create(
             namespace="default", name="test", person="alice", scopes=SCOPES
         )
         bus = await desk.map_user("checker", *SCOPES, service="checker")

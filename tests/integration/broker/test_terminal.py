@@ -56,7 +56,7 @@ async def terminal(
 ) -> AsyncIterator[Terminal]:
     clock = SystemClock()
     async with opened(lambda _: SQLiteDatabase(":memory:", clock=clock)) as desk:
-        key, _ = await desk.platform.auth.create_key(
+        key, _ = await desk.platform.auth.keys.create(
             namespace="default", name="test", person="alice", scopes=SCOPES
         )
         async with listening(desk.app) as url:

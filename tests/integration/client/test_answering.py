@@ -91,7 +91,7 @@ async def test_c41_who_answers_is_missing_before_anything_is_sent(placet: System
 
 
 async def test_c41_a_person_need_not_say_who_they_are(placet: System) -> None:
-    key, _ = await placet.platform.auth.create_key(
+    key, _ = await placet.platform.auth.keys.create(
         namespace="default", name="own", person="alice", scopes=ALL_SCOPES
     )
     run = await placet.client.agent("ops").run("go", user="alice")

@@ -26,7 +26,7 @@ async def placet() -> AsyncIterator[System]:
 
 
 async def person(placet: System) -> AsyncClient:
-    key, _ = await placet.platform.auth.create_key(
+    key, _ = await placet.platform.auth.keys.create(
         namespace="default",
         name="alice",
         person="alice",

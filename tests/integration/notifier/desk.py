@@ -96,7 +96,7 @@ class Desk:
         self, *scopes: str, namespace: str = "default", person: str = "alice"
     ) -> dict[str, str]:
         """Headers with a new key; a person's scopes unless others are given."""
-        key, _ = await self.platform.auth.create_key(
+        key, _ = await self.platform.auth.keys.create(
             namespace=namespace, name="test", scopes=scopes or OPERATOR_SCOPES, person=person
         )
         return {"Authorization": f"Bearer {key}"}

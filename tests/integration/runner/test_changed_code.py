@@ -353,7 +353,7 @@ async def withdrawn(placet: System, input_id: str) -> bool:
 
 async def person(placet: System, name: str) -> AsyncClient:
     """The client of somebody who may answer inputs."""
-    key, _ = await placet.platform.auth.create_key(
+    key, _ = await placet.platform.auth.keys.create(
         namespace="default", name=name, person=name, scopes=("inputs:read", "inputs:answer")
     )
     return AsyncClient("http://127.0.0.1", key, transport=placet.client.transport._http._transport)

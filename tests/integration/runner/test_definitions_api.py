@@ -52,7 +52,7 @@ class Rest:
 
 @asynccontextmanager
 async def rest_of(placet: System, *scopes: str, namespace: str = "default") -> AsyncIterator[Rest]:
-    key, _ = await placet.platform.auth.create_key(
+    key, _ = await placet.platform.auth.keys.create(
         namespace=namespace, name="rest", person="alice", scopes=scopes or ALL_SCOPES
     )
     transport = httpx2.ASGITransport(app=placet.app)

@@ -36,13 +36,15 @@ class People:
         """Everybody gets a key, and the service its place at the bus."""
         auth = self.fleet.members[0].platform.auth
         for person in PEOPLE:
-            self.keys[person], _ = await auth.create_key(
+            self.keys[person], _ = await auth.keys.create(
                 namespace="default", name=person, person=person, scopes=PERSON_SCOPES
             )
-        self.keys["app"], _ = await auth.create_key(
+        self.keys["app"], _ = await auth.keys.create(
             namespace="default", name="app", service="app", scopes=ALL_SCOPES
         )
-        await auth.map_amqp_user("desk", namespace="default", service="desk", scopes=ALL_SCOPES)
+        await auth.keys.map_amqp_user(
+            "desk", namespace="default", service="desk", scopes=ALL_SCOPES
+        )
         self.desk = self.fleet.hub.bus("desk")
         await self.desk.open()
         await self.desk.consume("placet.reply.desk.1", self._replied, prefetch=10)

@@ -124,26 +124,28 @@ async def test_what_is_posted_is_made_in_the_background(
 
 
 async def test_a_key_of_another_secret_is_no_key(auth: Auth) -> None:
-    key, record = await auth.create_key(
+    key, record = await auth.keys.create(
         namespace="n", name="k", person="alice", scopes=[Scope.INPUTS_READ]
     )
-    found = await auth.by_key(key)
+    found = await auth.keys.by_key(key)
     assert (found.id, found.namespace, found.is_person) == ("alice", "n", True)
     for wrong in (key[:-1], key + "x", f"plc_{record['id']}_{'a' * 43}", "", "plc__", record["id"]):
         with pytest.raises(Unauthenticated):
-            await auth.by_key(wrong)
+            await auth.keys.by_key(wrong)
 
 
 async def test_a_link_expires_and_is_kept_as_a_hash(auth: Auth) -> None:
-    link = await auth.create_link(namespace="n", person="alice", life=timedelta(seconds=-1))
+    link = await auth.sessions.create_link(
+        namespace="n", person="alice", life=timedelta(seconds=-1)
+    )
     with pytest.raises(Unauthenticated, match="expired"):
-        await auth.login(link)
-    fresh = await auth.create_link(namespace="n", person="alice")
-    session = await auth.login(fresh)
-    caller = await auth.by_session(session)
+        await auth.sessions.login(link)
+    fresh = await auth.sessions.create_link(namespace="n", person="alice")
+    session = await auth.sessions.login(fresh)
+    caller = await auth.sessions.by_session(session)
     assert (caller.id, caller.by_session) == ("alice", True)
     with pytest.raises(Unauthenticated):
-        await auth.by_session(fresh)
+        await auth.sessions.by_session(fresh)
 
 
 async def test_a_session_ends_after_twelve_hours_and_a_key_when_it_was_said() -> None:
@@ -151,32 +153,34 @@ async def test_a_session_ends_after_twelve_hours_and_a_key_when_it_was_said() ->
     database = SQLiteDatabase(":memory:", clock=clock)
     auth = Auth(database, clock)
     await database.open()
-    session = await auth.login(await auth.create_link(namespace="n", person="alice"))
+    session = await auth.sessions.login(
+        await auth.sessions.create_link(namespace="n", person="alice")
+    )
     end = clock.now() + timedelta(hours=12)
-    key, record = await auth.create_key(
+    key, record = await auth.keys.create(
         namespace="n", name="k", person="alice", scopes=[Scope.INPUTS_READ], expires_at=end
     )
     assert record["expires_at"] == end
     clock.turn(timedelta(hours=11, minutes=59))
-    assert (await auth.by_session(session)).id == (await auth.by_bearer(key)).id == "alice"
+    assert (await auth.sessions.by_session(session)).id == (await auth.by_bearer(key)).id == "alice"
     clock.turn(timedelta(minutes=1))
     with pytest.raises(Unauthenticated, match="log in"):
-        await auth.by_session(session)
+        await auth.sessions.by_session(session)
     with pytest.raises(Unauthenticated, match="expired"):
         await auth.by_bearer(key)
     await database.close()
 
 
 async def test_an_unmapped_amqp_user_is_nobody(auth: Auth) -> None:
-    assert await auth.by_amqp_user("app") is None
-    await auth.map_amqp_user("app", namespace="n", service="app", scopes=[Scope.RUNS_WRITE])
-    found = await auth.by_amqp_user("app")
+    assert await auth.keys.by_amqp_user("app") is None
+    await auth.keys.map_amqp_user("app", namespace="n", service="app", scopes=[Scope.RUNS_WRITE])
+    found = await auth.keys.by_amqp_user("app")
     assert found is not None
     assert (found.id, found.is_person) == ("service:app", False)
-    await auth.revoke_key("n", "amqp:app")
-    assert await auth.by_amqp_user("app") is None
+    await auth.keys.revoke("n", "amqp:app")
+    assert await auth.keys.by_amqp_user("app") is None
     with pytest.raises(Unauthenticated):
-        await auth.by_key("amqp:app")
+        await auth.keys.by_key("amqp:app")
 
 
 def test_a_nonce_belongs_to_its_session() -> None:

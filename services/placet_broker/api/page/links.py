@@ -70,7 +70,9 @@ class Links:
         session = request.cookies.get(SESSION_COOKIE)
         if session is None:
             raise Unauthenticated("log in, or type the code that was sent to you")
-        await self._use_cases.link_input.by_session(token, await self._auth.by_session(session))
+        await self._use_cases.link_input.by_session(
+            token, await self._auth.sessions.by_session(session)
+        )
 
     async def _page(
         self,

@@ -30,7 +30,7 @@ def router(auth: Auth, at_issuer: Login | None) -> APIRouter:
     async def login(request: Request, token: Token) -> Response:
         try:
             check_origin(request)
-            session = await auth.login(token)
+            session = await auth.sessions.login(token)
         except (Unauthenticated, NotAllowed) as error:
             at = _at_issuer(at_issuer, "/inbox")
             return page("login.html", status=401, token="", error=str(error), **at)
@@ -43,7 +43,7 @@ def router(auth: Auth, at_issuer: Login | None) -> APIRouter:
         session = request.cookies.get(SESSION_COOKIE, "")
         check_origin(request)
         check_nonce(session, nonce)
-        await auth.logout(session)
+        await auth.sessions.logout(session)
         response = moved("/login")
         response.delete_cookie(SESSION_COOKIE)
         return response

@@ -30,13 +30,6 @@ class Auth:
         self.sessions = Sessions(database, clock, people)
         people.when_disabled(self.keys.revoke_all_of)
         people.when_disabled(self.sessions.end_all_of)
-        # Under these names since before there were two of them.
-        self.by_key, self.by_amqp_user = self.keys.by_key, self.keys.by_amqp_user
-        self.create_key, self.map_amqp_user = self.keys.create, self.keys.map_amqp_user
-        self.create_key_once = self.keys.create_once
-        self.list_keys, self.revoke_key = self.keys.page, self.keys.revoke
-        self.create_link, self.login = self.sessions.create_link, self.sessions.login
-        self.by_session, self.logout = self.sessions.by_session, self.sessions.logout
 
     async def by_bearer(self, given: str) -> Caller:
         """Who sends this `Authorization: Bearer`: an API key, or a token of the issuer.
@@ -47,7 +40,7 @@ class Auth:
             Unavailable: the issuer's keys can't be had.
         """
         if self.tokens is None or given.startswith(PREFIX):
-            return await self.by_key(given)
+            return await self.keys.by_key(given)
         found = await self.tokens.read(given)
         await self.admit(found)
         return found.caller()
