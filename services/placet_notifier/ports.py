@@ -1,6 +1,7 @@
 """What the notifier needs from the outside."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -9,8 +10,14 @@ from placet_notifier.rules.delivery import Answer, Delivery, Due, State, Verdict
 from placet_notifier.rules.endpoint import Endpoint, Secret
 from placet_notifier.rules.filters import Entry
 
-PAGE = 10
-"""What a page of an event log has at least, if there is that much."""
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Events that follow one another."""
+
+    entries: Sequence[Entry]
+    more: bool
+    """Whether there is more behind them already, as far as that is known."""
 
 
 class EventLog(Protocol):
@@ -20,11 +27,10 @@ class EventLog(Protocol):
         """Store those that are not there yet; how many. A reader never sees n + 1 before n."""
         ...
 
-    async def after(self, namespace: str, number: int) -> list[Entry]:
+    async def after(self, namespace: str, number: int) -> Page:
         """A page of the events behind `number`, in order and without a gap; empty if there are none.
 
-        The first is `number + 1` unless that is no longer kept. Of fewer than `PAGE` events it is
-        what there was; whoever wants more waits.
+        The first is `number + 1` unless that is no longer kept.
         """
         ...
 

@@ -14,9 +14,11 @@ from typing import Any
 from placet.clock import Clock
 from placet.messages import Event, encode
 from placet.store.port import Database, Document, Index
-from placet_notifier.ports import PAGE
+from placet_notifier.ports import Page
 from placet_notifier.rules.filters import Entry
 
+PAGE = 10
+"""Chunks that are read at once."""
 REMEMBERED = 30.0
 """Seconds for which a replica trusts what it knows of a namespace's end; far below any retention."""
 _POSTPONED = timedelta(hours=1)
@@ -64,15 +66,17 @@ class StoredEvents:
         found = await self._chunks.find(where, fields=["events.id"], limit=len(ids))
         return {event["id"] for chunk in found for event in chunk["events"]}
 
-    async def after(self, namespace: str, number: int) -> list[Entry]:
+    async def after(self, namespace: str, number: int) -> Page:
         """A page of the events behind `number`, in order and without a gap."""
         where = {"namespace": namespace, "last": {"$gt": number}}
         entries: list[Entry] = []
-        for chunk in await self._chunks.find(where, sort=[("last", 1)], limit=PAGE):
+        chunks = await self._chunks.find(where, sort=[("last", 1)], limit=PAGE)
+        for chunk in chunks:
             if entries and chunk["first"] != entries[-1].number + 1:
-                break  # one between was deleted while this was read; the next page says so
+                # One between was deleted while this was read; the next page says so.
+                return Page(entries, more=True)
             entries += [entry for entry in _entries(chunk) if entry.number > number]
-        return entries
+        return Page(entries, more=len(chunks) == PAGE)
 
     async def span(self, namespace: str) -> tuple[int, int]:
         """The oldest and the newest number that is kept; (1, 0) without any."""

@@ -9,7 +9,7 @@ from itertools import islice
 from placet.errors import Conflict, PlacetError
 from placet.process import logs
 from placet.process.backoff import waits
-from placet_notifier.ports import PAGE, EventLog
+from placet_notifier.ports import EventLog
 from placet_notifier.rules.filters import Entry
 
 KEPT = 2000
@@ -65,10 +65,10 @@ class Feed:
         first = self._recent[0].number if self._recent else self.last + 1
         if number + 1 >= first:
             return list(islice(self._recent, number + 1 - first, None))
-        page = await self._log.after(self.namespace, number)
-        if page and page[0].number != number + 1:
-            raise Gap(f"the events before {page[0].number} are no longer kept", code="REPLAY_GAP")
-        return page
+        found = (await self._log.after(self.namespace, number)).entries
+        if found and found[0].number != number + 1:
+            raise Gap(f"the events before {found[0].number} are no longer kept", code="REPLAY_GAP")
+        return found
 
     async def wait(self, number: int, seconds: float) -> bool:
         """Return once there is something after this number; False when the time is over."""
@@ -109,14 +109,13 @@ class Feed:
     async def _read(self) -> bool:
         """Take in a page; whether there may be more at once."""
         page = await self._log.after(self.namespace, self.last)
-        if not page:
-            return False
-        if page[0].number != self.last + 1:
-            self._recent.clear()
-        self._recent.extend(page)
-        self.last = page[-1].number
-        self._advance()
-        return len(page) >= PAGE
+        if page.entries:
+            if page.entries[0].number != self.last + 1:
+                self._recent.clear()
+            self._recent.extend(page.entries)
+            self.last = page.entries[-1].number
+            self._advance()
+        return page.more
 
 
 class Feeds:

@@ -11,8 +11,10 @@ from placet.bus.port import Outgoing
 from placet.clock import SystemClock
 from placet.messages import EventType
 from placet.process.auth import Scope
+from placet_notifier.ports import Page
 from placet_notifier.rules.filters import Entry
 from placet_notifier.store import StoredEvents
+from placet_notifier.usecases.feed import Feed
 from tests.integration.notifier.desk import QUEUE, Desk, Sent, event
 from tests.support.eventually import eventually
 
@@ -26,7 +28,7 @@ async def take(events: AsyncIterator[Sent], count: int) -> list[Sent]:
 
 async def everything(log: StoredEvents, namespace: str = "default") -> list[Entry]:
     entries: list[Entry] = []
-    while page := await log.after(namespace, entries[-1].number if entries else 0):
+    while page := (await log.after(namespace, entries[-1].number if entries else 0)).entries:
         entries += page
     return entries
 
@@ -52,7 +54,7 @@ async def test_replicas_that_append_the_same_at_once_store_it_once(two: Desk) ->
     async def watch() -> None:
         while not seen or seen[-1] < 400:
             page = await second.after("default", seen[-1] if seen else 0)
-            seen.extend(entry.number for entry in page)
+            seen.extend(entry.number for entry in page.entries)
             await asyncio.sleep(0)
 
     async with asyncio.TaskGroup() as group:
@@ -224,12 +226,24 @@ async def test_a_stream_ends_cleanly_when_the_service_stops(desk: Desk) -> None:
             assert [each async for each in events] == []
 
 
+async def test_a_feed_reads_on_behind_a_hole(desk: Desk) -> None:
+    log, database = desk.notifier.log, desk.platform.database("deliveries")
+    for _ in range(6):
+        await log.append("default", [event()])
+    assert await database.collection("events").delete("default:000000000004", {})
+    feed = Feed("default", log, poll=3600)
+    await feed.open()
+    feed.last = 0  # it has not read yet
+    await eventually(lambda: feed.last == 6)
+    feed.close()
+
+
 async def test_many_streams_share_one_look_at_the_database(desk: Desk) -> None:
     alice = await desk.key()
     reads = 0
     after = desk.notifier.log.after
 
-    async def counting(namespace: str, number: int) -> list[Entry]:
+    async def counting(namespace: str, number: int) -> Page:
         nonlocal reads
         reads += 1
         return await after(namespace, number)

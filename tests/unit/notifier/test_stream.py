@@ -12,12 +12,14 @@ from placet.messages import Event
 from placet.process.metrics import Metrics
 from placet_notifier.api import stream
 from placet_notifier.metrics import NotifierMetrics
-from placet_notifier.ports import PAGE
+from placet_notifier.ports import Page
 from placet_notifier.rules.filters import Entry, Wanted
 from placet_notifier.usecases.feed import Feeds
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.unit
+
+AT_ONCE = 20
 
 
 class Log:
@@ -26,10 +28,12 @@ class Log:
     async def append(self, namespace: str, events: Sequence[Event]) -> int:
         raise NotImplementedError
 
-    async def after(self, namespace: str, number: int) -> list[Entry]:
-        return [
-            Entry(n, f"e{n}", "run.started", "a", "r", "r", "{}") for n in range(number + 1, 11)
-        ]
+    newest = 10
+
+    async def after(self, namespace: str, number: int) -> Page:
+        numbers = range(number + 1, min(self.newest, number + AT_ONCE) + 1)
+        entries = [Entry(n, f"e{n}", "run.started", "a", "r", "r", "{}") for n in numbers]
+        return Page(entries, more=len(entries) == AT_ONCE)
 
     async def span(self, namespace: str) -> tuple[int, int]:
         return (1, 10)
@@ -44,10 +48,9 @@ class Growing(Log):
     def __init__(self) -> None:
         self.newest, self.reads = 0, asyncio.Semaphore(0)
 
-    async def after(self, namespace: str, number: int) -> list[Entry]:
+    async def after(self, namespace: str, number: int) -> Page:
         self.reads.release()
-        numbers = range(number + 1, min(self.newest, number + PAGE) + 1)
-        return [Entry(n, f"e{n}", "run.started", "a", "r", "r", "{}") for n in numbers]
+        return await super().after(namespace, number)
 
     async def span(self, namespace: str) -> tuple[int, int]:
         return (1, 0)
@@ -58,7 +61,7 @@ async def test_what_was_stored_is_read_once_and_a_full_page_is_read_on() -> None
     feeds = Feeds(log, poll=3600)
     feed = await feeds.join("default")
     await log.reads.acquire()
-    for log.newest, reads in ((1, 1), (2, 1), (2 + PAGE, 2), (5 + 3 * PAGE, 3)):
+    for log.newest, reads in ((1, 1), (2, 1), (2 + AT_ONCE, 2), (5 + 3 * AT_ONCE, 3)):
         feeds.stored("default")
         async with asyncio.timeout(10):
             for _ in range(reads):
