@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from placet.bus.port import Bus, Outgoing
 from placet.errors import PlacetError, Unroutable
@@ -76,12 +77,12 @@ class Relay:
         if entries:
             task = asyncio.get_running_loop().create_task(self.send(document_id, entries))
             self._tasks.add(task)
-            task.add_done_callback(self._posted)
+            task.add_done_callback(partial(self._posted, document_id))
 
-    def _posted(self, task: asyncio.Task[Sent]) -> None:
+    def _posted(self, document_id: str, task: asyncio.Task[Sent]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("outbox_unreadable", exc_info=error)
+            _log.error("outbox_unreadable", document=document_id, exc_info=error)
 
     async def send(self, document_id: str, entries: Iterable[Document]) -> Sent:
         """Publish, and say what was confirmed and what was not. Raises what iterating over them does.
