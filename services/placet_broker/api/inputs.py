@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from placet.domain.audience import Priority
@@ -25,6 +26,7 @@ from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.submissions import submitted
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
+from placet_broker.usecases.submission import Ahead
 
 Wait = Annotated[
     float, Query(ge=0, le=60, description="Seconds to wait for, at most, until it settles.")
@@ -131,11 +133,8 @@ def router(use_cases: UseCases) -> APIRouter:
 async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | None) -> Response:
     """202 for the answer that settles, 200 for the same again. A hot route: no validation by FastAPI."""
     # All reads at once: nothing of the others is used unless the first lets the caller in.
-    guess = foreseen(request)
-    early = await _fitting(request) if guess else None
-    who, ahead = await asyncio.gather(
-        authenticate(request),
-        use_cases.answer_input.ahead(id, guess, early.named if early else None),
+    who, (early, ahead) = await asyncio.gather(
+        authenticate(request), _ahead(use_cases, request, id)
     )
     body = early or await read(AnswerBody, request)
     sent = submitted(body, id, who, request, agent)
@@ -145,11 +144,13 @@ async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | N
     return json_response(answered.record.as_json(), status)
 
 
-async def _fitting(request: Request) -> AnswerBody | None:
-    """The body, None if it does not fit: who may not come in is not told so."""
-    with contextlib.suppress(Invalid):
-        return await read(AnswerBody, request)
-    return None
+async def _ahead(use_cases: UseCases, request: Request, id: str) -> tuple[AnswerBody | None, Ahead]:
+    """The body, and what the answer will need. Of one that does not fit is told only who may come in."""
+    guess, body = foreseen(request), None
+    if guess is not None:
+        with contextlib.suppress(Invalid, HTTPException):
+            body = await read(AnswerBody, request)
+    return body, await use_cases.answer_input.ahead(id, guess, body.named if body else None)
 
 
 def _page(found: list[Record], limit: int) -> Response:

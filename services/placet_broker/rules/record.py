@@ -141,6 +141,11 @@ class Record:
         """The hash of the last history entry."""
         return str(self.history[-1]["hash"]) if self.history else ""
 
+    @property
+    def changed_at(self) -> datetime:
+        """When the last history entry was written, by the broker's clock."""
+        return datetime.fromisoformat(self.history[-1]["at"]) if self.history else self.opened_at
+
     def check_room(self, by: str) -> None:
         """Raise Conflict for somebody who has done too much with it; to settle it is always possible."""
         if sum(entry["by"] == by for entry in self.history) >= MOST_ACTS:

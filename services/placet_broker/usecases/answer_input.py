@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from datetime import timedelta
 
 from placet.clock import Clock
 from placet.domain.person import Person
@@ -23,6 +24,9 @@ from placet_broker.usecases.submission import (
     takes_secrets,
 )
 from placet_broker.usecases.tries import TRIES, busy
+
+MARGIN = timedelta(seconds=0.5)
+"""More than the clocks of two brokers differ by."""
 
 
 class AnswerInput:
@@ -62,11 +66,17 @@ class AnswerInput:
         return answered
 
     async def ahead(self, input_id: str, caller: Caller | None, named: Person | None) -> Ahead:
-        """For `Submission.ahead`, to be read while the credential is looked up; `caller` is a guess."""
+        """For `Submission.ahead`, to be read while the credential is looked up; `caller` is a guess.
+
+        Who somebody is counts only if the question was by then as it is now: otherwise they might
+        answer one that at no moment was for them.
+        """
+        began = self._clock.now()
         record, known = await asyncio.gather(
             self._interactions.get(input_id), self._checks.people.ahead(caller, named)
         )
-        return Ahead(record, known)
+        stood = record is not None and record.changed_at < began - MARGIN
+        return Ahead(record, known if stood else None)
 
     async def asked(self, input_id: str, caller: Caller) -> Record:
         """What the caller is about to answer; a try of somebody who may not know of it is kept.

@@ -1,6 +1,8 @@
 """What an answer needs is read while its credential is looked up, and decides nothing by itself."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,10 +10,14 @@ import pytest
 from placet.domain.audience import Audience
 from placet.domain.person import Person
 from placet.domain.standing import Standing
-from placet.errors import NotAllowed
-from placet.process.auth import Caller, Scope
+from placet.errors import NotAllowed, Unauthenticated
+from placet.process.auth import OPERATOR_SCOPES, Caller, Scope
+from placet.process.auth.keys import Keys
+from placet.testing.clock import HandClock
+from placet_broker.usecases import answer_input
 from placet_broker.usecases.people import Known, People
-from tests.integration.broker.desk import Desk
+from tests.integration.broker.desk import Desk, approval
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -24,6 +30,12 @@ async def a_used_key(desk: Desk, **more: str) -> dict[str, str]:
     record = await desk.ask()
     await desk.answer(record.id, True, key, **{"from": "alice"})
     return key
+
+
+@pytest.fixture(autouse=True)
+def any_question_has_stood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that was asked a moment ago counts as one that has stood."""
+    monkeypatch.setattr(answer_input, "MARGIN", timedelta(0))
 
 
 async def test_all_is_read_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,15 +73,39 @@ async def test_nobody_is_looked_up_twice_for_one_answer(
     assert seen == [("default", "alice")]
 
 
-@pytest.mark.parametrize("body", [{"content": True, "from": "alice"}, {"nonsense": 1}])
-async def test_a_revoked_key_is_worthless_at_once(desk: Desk, body: dict[str, Any]) -> None:
+async def too_large() -> AsyncIterator[bytes]:
+    for _ in range(20):
+        yield b" " * 100_000
+
+
+@pytest.mark.parametrize(
+    "body", [lambda: b'{"content": true, "from": "alice"}', lambda: b'{"nonsense": 1}', too_large]
+)
+async def test_a_revoked_key_is_worthless_at_once(desk: Desk, body: Callable[[], Any]) -> None:
     key, record = await a_used_key(desk), await desk.ask()
     (kept,) = await desk.platform.auth.keys.page("default")
     await desk.platform.auth.keys.revoke("default", kept["id"])
     for _ in range(2):
-        reply = await desk.http.post(f"/v1/inputs/{record.id}", json=body, headers=key)
+        reply = await desk.http.post(f"/v1/inputs/{record.id}", content=body(), headers=key)
         assert reply.status_code == 401
     assert (await desk.get(record.id)).pending
+
+
+async def test_an_expired_key_is_not_remembered(desk: Desk) -> None:
+    given, _ = await desk.platform.auth.keys.create(
+        namespace="default",
+        name="test",
+        service="desk",
+        scopes=SERVICE,
+        expires_at=desk.platform.clock.now() + timedelta(seconds=60),
+    )
+    clock = HandClock(desk.platform.clock.now())
+    keys = Keys(desk.platform.database("auth"), clock, desk.platform.auth.directory.people)
+    assert await keys.by_key(given) == keys.lately(given)
+    clock.turn(timedelta(seconds=61))
+    with pytest.raises(Unauthenticated):
+        await keys.by_key(given)
+    assert keys.lately(given) is None
 
 
 async def test_a_disabled_person_answers_no_more(desk: Desk) -> None:
@@ -97,6 +133,67 @@ async def test_what_was_read_of_somebody_else_counts_for_nothing(desk: Desk) -> 
             await people.answerer(record, caller, alice, known)
     who = await people.answerer(record, caller, alice, Known("default", "alice", owner))
     assert who.standing == owner
+
+
+async def test_who_was_disabled_before_the_question_arrived_does_not_answer_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, asked, get, looks = await a_used_key(desk), approval(), desk.interactions.get, []
+
+    async def looked(id: str) -> Any:
+        looks.append(id)
+        return await get(id)
+
+    monkeypatch.setattr(desk.interactions, "get", looked)
+    answering = asyncio.create_task(desk.answer(asked.id, True, key, **{"from": "alice"}))
+    await eventually(lambda: len(looks) > 1)  # it waits for the question to arrive
+    await desk.platform.auth.directory.people.disable("default", "alice")
+    await desk.ask(asked)
+    reply = await answering
+    assert (reply.status_code, (await desk.get(asked.id)).pending) == (403, True)
+
+
+async def test_nobody_answers_what_was_for_them_at_no_moment(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alice leaves the group, and only then it may answer: between the two reads of her answer."""
+    groups, directory = desk.platform.auth.directory.groups, desk.platform.auth.directory
+    await groups.put("default", "owners", ["alice", "bob"])
+    key, operator = await a_used_key(desk), await desk.key("op", *OPERATOR_SCOPES)
+    record = await desk.ask(audience=Audience(approvers=("carol",)))
+    get, standing, was_read = desk.interactions.get, directory.standing, asyncio.Event()
+
+    async def read(*whom: Any) -> Any:
+        found = await standing(*whom)
+        was_read.set()
+        return found
+
+    async def late(id: str) -> Any:
+        monkeypatch.setattr(desk.interactions, "get", get)
+        await was_read.wait()
+        await groups.put("default", "owners", ["bob"])
+        body = {"add": ["group:owners"]}
+        path = f"/v1/inputs/{id}/audience"
+        assert (await desk.http.post(path, json=body, headers=operator)).status_code == 200
+        return await get(id)
+
+    monkeypatch.setattr(directory, "standing", read)
+    monkeypatch.setattr(desk.interactions, "get", late)
+    async with asyncio.timeout(10):
+        reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+    assert (reply.status_code, (await desk.get(record.id)).pending) == (403, True)
+
+
+async def test_what_was_read_beside_a_question_that_just_changed_counts_for_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    key, record = await a_used_key(desk), await desk.ask()
+    ahead = desk.broker.use_cases.answer_input.ahead
+    caller = await desk.platform.auth.keys.by_key(key["Authorization"].removeprefix("Bearer "))
+    assert (await ahead(record.id, caller, Person(id="alice"))).known is None
+    monkeypatch.setattr(answer_input, "MARGIN", timedelta(0))
+    assert (await ahead(record.id, caller, Person(id="alice"))).known is not None
 
 
 async def test_after_a_miss_who_answers_is_looked_up_again(

@@ -59,6 +59,7 @@ class Keys:
             raise Unauthenticated("the API key is unknown or revoked")
         until = found.get("expires_at")
         if until is not None and until <= self._clock.now():
+            self._lately.pop(given, None)
             raise Unauthenticated(f"the API key {found['name']!r} has expired; make a new one")
         holder = caller_of(found, id)
         if len(self._lately) >= MOST_REMEMBERED:
