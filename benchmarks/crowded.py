@@ -70,7 +70,7 @@ def questions(count: int, seed: int = 1) -> Iterator[Document]:
 
 
 async def measure(session: Session, target: Target, prefix: str) -> None:
-    """Fill the broker's collection beside what is there, then read pages and sweep."""
+    """Fill the broker's collection beside what is there, then read pages, answer and sweep."""
     many = min(session.options.crowd, 1_000_000)
     with session.servers.client() as client:
         note(f"{many} pending questions")
@@ -78,12 +78,12 @@ async def measure(session: Session, target: Target, prefix: str) -> None:
         await asyncio.to_thread(_fill, database, many)
         if session.options.wants("inbox_ms"):
             await _inbox(session, target, prefix, database, many)
+        if session.options.wants("crowded_answer_ms"):
+            await _answers(session, target, many)
         if session.options.wants("due_sweep_ms"):
-            # In a database that no broker sweeps meanwhile.
+            # In a database that no broker sweeps meanwhile; last, for filling it keeps the disk busy.
             await _due(session, client[f"{prefix}timers"], many)
             client.drop_database(f"{prefix}timers")
-    if session.options.wants("crowded_answer_ms"):
-        await _answers(session, target, many)
 
 
 def _fill(database: MongoDatabase[Any], many: int) -> None:
