@@ -25,9 +25,10 @@ class Call(Generic[T, R]):
 class Batches(Generic[T, R]):
     """Runs `work` on lists of items, one list at a time and each as long as the limits allow.
 
-    There is no waiting for company: an item that finds nothing under way goes at once. `work`
-    returns one result or exception for each item; what it raises goes to all of them. Items that
-    have the same key never share a batch, and keep their order.
+    There is no waiting for company: an item that finds nothing under way goes at once, unless the
+    list before it began less than `apart` seconds ago and took all that waited. `work` returns one
+    result or exception for each item; what it raises goes to all of them. Items that have the same
+    key never share a batch, and keep their order.
     """
 
     def __init__(
@@ -36,10 +37,13 @@ class Batches(Generic[T, R]):
         *,
         most: int = 500,
         most_bytes: int = 12 * 1024 * 1024,
+        apart: float = 0.0,
     ) -> None:
         self._work = work
         self._most = most
         self._most_bytes = most_bytes
+        self._apart = apart
+        self._not_before = 0.0
         self._waiting: deque[Call[T, R]] = deque()
         self._running: asyncio.Task[None] | None = None
 
@@ -59,9 +63,19 @@ class Batches(Generic[T, R]):
     async def _run(self) -> None:
         try:
             while self._waiting:
-                await self._do(self._take())
+                await self._do(await self._next())
         finally:
             self._running = None
+
+    async def _next(self) -> list[Call[T, R]]:
+        if not self._apart:
+            return self._take()
+        now = asyncio.get_running_loop().time
+        if (early := self._not_before - now()) > 0:
+            await asyncio.sleep(early)
+        batch = self._take()
+        self._not_before = 0.0 if self._waiting else now() + self._apart
+        return batch
 
     async def _do(self, batch: Sequence[Call[T, R]]) -> None:
         results: Sequence[R | Exception]

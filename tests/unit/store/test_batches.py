@@ -83,3 +83,30 @@ async def test_a_caller_that_leaves_does_not_stop_the_others() -> None:
     assert await stays == "B"
     await batches.drain()
     assert work.batches == [["a", "b"]]
+
+
+async def test_batches_that_are_kept_apart_go_at_once_after_a_rest_and_collect_after_one_another() -> (
+    None
+):
+    work = Slow()
+    work.go.set()
+    batches: Batches[str, str] = Batches(work, apart=0.5)
+    await batches.submit("a")
+    soon = batches.submit("b")
+    await asyncio.sleep(0.05)
+    assert work.batches == [["a"]]
+    await asyncio.gather(soon, batches.submit("c"))
+    assert work.batches == [["a"], ["b", "c"]]
+    await asyncio.sleep(0.5)
+    rested = batches.submit("d")
+    await asyncio.sleep(0.05)
+    assert rested.done()
+
+
+async def test_a_full_batch_is_followed_at_once_even_if_batches_are_kept_apart() -> None:
+    work = Slow()
+    work.go.set()
+    batches: Batches[str, str] = Batches(work, most=2, apart=60)
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(batches.submit(each) for each in "abcde"))
+    assert work.batches == [["a", "b"], ["c", "d"], ["e"]]
