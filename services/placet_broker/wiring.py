@@ -158,7 +158,7 @@ class Broker:
             link_input=LinkInput(interactions, outbox, clock, checks, answer_input),
             export_audit=ExportAudit(interactions, clock),
             close_input=CloseInput(interactions, outbox, clock, metrics),
-            mark_applied=MarkApplied(interactions),
+            mark_applied=MarkApplied(interactions, most=self._prefetch),
             read_inputs=ReadInputs(interactions, arrivals, people),
             waiters=waiters,
             sweep_due=SweepDue(interactions, outbox, endings, clock, retention=settings.retention),

@@ -74,6 +74,7 @@ class Notifier:
             self.deliveries,
             clock,
             self.metrics,
+            most=settings.notifier_prefetch,
             on_stored=self.feeds.stored,
             on_owed=wake,
         )

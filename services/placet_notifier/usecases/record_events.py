@@ -14,12 +14,15 @@ MOST = 500
 MOST_BYTES = 1024 * 1024
 """Of one chunk; a single event may be larger."""
 APART = 0.05
-"""Seconds between the beginnings of two chunks that are not full. Nobody feels that an event comes so
-much later, and a chunk costs the same durable write and the same reads for one event as for many."""
+"""Seconds between the beginnings of two chunks. Nobody feels that an event comes so much later, and a
+chunk costs the same durable write and the same reads for one event as for many."""
 
 
 class RecordEvents:
-    """Stores each event once, with its deliveries; what arrives together is written together."""
+    """Stores each event once, with its deliveries; what arrives together is written together.
+
+    A chunk is full with `most` events: it should be no more than are ever handed over unacknowledged.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,7 @@ class RecordEvents:
         clock: Clock,
         metrics: Observer,
         *,
+        most: int = MOST,
         on_stored: Callable[[str], None] = lambda _: None,
         on_owed: Callable[[], None] = lambda: None,
     ) -> None:
@@ -40,7 +44,7 @@ class RecordEvents:
         self._on_stored = on_stored
         self._on_owed = on_owed
         self._batches: Batches[Event, None] = Batches(
-            self._store, most=MOST, most_bytes=MOST_BYTES, apart=APART
+            self._store, most=min(most, MOST), most_bytes=MOST_BYTES, apart=APART
         )
 
     async def __call__(self, event: Event, size: int) -> None:

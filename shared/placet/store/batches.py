@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -26,9 +27,9 @@ class Batches(Generic[T, R]):
     """Runs `work` on lists of items, one list at a time and each as long as the limits allow.
 
     There is no waiting for company: an item that finds nothing under way goes at once, unless the
-    list before it began less than `apart` seconds ago and took all that waited. `work` returns one
-    result or exception for each item; what it raises goes to all of them. Items that have the same
-    key never share a batch, and keep their order.
+    list before it began less than `apart` seconds ago; then it goes when they are over, or `most`
+    wait. `work` returns one result or exception for each item; what it raises goes to all of them.
+    Items that have the same key never share a batch, and keep their order.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Batches(Generic[T, R]):
         self._most_bytes = most_bytes
         self._apart = apart
         self._not_before = 0.0
+        self._full = asyncio.Event()
         self._waiting: deque[Call[T, R]] = deque()
         self._running: asyncio.Task[None] | None = None
 
@@ -51,6 +53,8 @@ class Batches(Generic[T, R]):
         """Queue an item; cancelling the future that is returned leaves the batch alone."""
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append(Call(item, size, key, answer))
+        if len(self._waiting) >= self._most:
+            self._full.set()
         if self._running is None:
             self._running = asyncio.create_task(self._run())
         return answer
@@ -63,19 +67,20 @@ class Batches(Generic[T, R]):
     async def _run(self) -> None:
         try:
             while self._waiting:
-                await self._do(await self._next())
+                if self._apart:
+                    await self._keep_apart()
+                await self._do(self._take())
         finally:
             self._running = None
 
-    async def _next(self) -> list[Call[T, R]]:
-        if not self._apart:
-            return self._take()
+    async def _keep_apart(self) -> None:
         now = asyncio.get_running_loop().time
-        if (early := self._not_before - now()) > 0:
-            await asyncio.sleep(early)
-        batch = self._take()
-        self._not_before = 0.0 if self._waiting else now() + self._apart
-        return batch
+        if len(self._waiting) < self._most and (early := self._not_before - now()) > 0:
+            self._full.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(early):
+                    await self._full.wait()
+        self._not_before = now() + self._apart
 
     async def _do(self, batch: Sequence[Call[T, R]]) -> None:
         results: Sequence[R | Exception]

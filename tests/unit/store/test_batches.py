@@ -103,10 +103,14 @@ async def test_batches_that_are_kept_apart_go_at_once_after_a_rest_and_collect_a
     assert rested.done()
 
 
-async def test_a_full_batch_is_followed_at_once_even_if_batches_are_kept_apart() -> None:
+async def test_a_full_batch_goes_at_once_even_if_batches_are_kept_apart() -> None:
     work = Slow()
     work.go.set()
     batches: Batches[str, str] = Batches(work, most=2, apart=60)
     async with asyncio.timeout(10):
-        await asyncio.gather(*(batches.submit(each) for each in "abcde"))
-    assert work.batches == [["a", "b"], ["c", "d"], ["e"]]
+        await asyncio.gather(*(batches.submit(each) for each in "abcd"))
+        soon = batches.submit("e")
+        await asyncio.sleep(0.05)
+        assert not soon.done()
+        await asyncio.gather(soon, batches.submit("f"))
+    assert work.batches == [["a", "b"], ["c", "d"], ["e", "f"]]

@@ -26,14 +26,27 @@ class Write:
 
     id: str
     op: int
-    statement: RawBSONDocument
+    statement: Mapping[str, Any]
     size: int
+    """Bytes."""
     where: Mapping[str, Any]
     change: Update
 
 
+_RAW: Final[Any] = OPTIONS.with_options(document_class=RawBSONDocument)
+
+
 def _raw(data: bytes) -> RawBSONDocument:
-    return RawBSONDocument(data, OPTIONS.with_options(document_class=RawBSONDocument))
+    return RawBSONDocument(data, _RAW)
+
+
+def _encoded(change: Update) -> tuple[Update, int]:
+    """Return the operators, or the pipeline, as the driver takes it over unread; and its bytes."""
+    if isinstance(change, Mapping):
+        data = encode(change)
+        return _raw(data), len(data)
+    stages = [encode(stage) for stage in change]
+    return [_raw(stage) for stage in stages], sum(map(len, stages))
 
 
 def update(id: str, where: Filter, change: Update) -> Write:
@@ -46,11 +59,16 @@ def update(id: str, where: Filter, change: Update) -> Write:
     op = _random.getrandbits(62)
     # `where` stays apart from what is added, so that it can hold `_id` or anything else itself.
     guarded = {"_id": id, "$and": [where, {OPS: {"$ne": op}}]}
-    marked = _marked(change, op)
-    data = encode({"q": guarded, "u": marked, "multi": False})
-    if len(data) > LARGEST:
-        raise TooLarge(f"the update of {id} has {len(data)} bytes, the limit is {LARGEST}")
-    return Write(id, op, _raw(data), len(data), guarded, marked)
+    query = encode(guarded)
+    marked, size = _encoded(_marked(change, op))
+    return _update(id, op, query, marked, size + len(query))
+
+
+def _update(id: str, op: int, query: bytes, change: Update, size: int) -> Write:
+    if size > LARGEST:
+        raise TooLarge(f"the update of {id} has {size} bytes, the limit is {LARGEST}")
+    where = _raw(query)
+    return Write(id, op, {"q": where, "u": change, "multi": False}, size, where, change)
 
 
 def _marked(change: Update, op: int) -> Update:
@@ -72,5 +90,6 @@ def insertion(document: Document) -> Write:
 
 def clearing(id: str, change: Update) -> Write:
     """Return an update without condition and without trace."""
-    data = encode({"q": {"_id": id}, "u": change, "multi": False})
-    return Write(id, 0, _raw(data), len(data), {}, change)
+    query = encode({"_id": id})
+    encoded, size = _encoded(change)
+    return _update(id, 0, query, encoded, size + len(query))

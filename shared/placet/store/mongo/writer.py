@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pymongo import ReturnDocument
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
+from placet.store.documents import OPTIONS
 from placet.store.mongo.failures import (
     DUPLICATE,
     is_unknown,
@@ -48,6 +48,8 @@ class Writer:
             return await self._until_known(batch, self._update)
         try:
             return [await self._alone(batch[0])]
+        except _Unsettled:
+            return await self._until_known(batch, self._update, attempt=1)
         except PyMongoError as error:
             if is_unknown(error) and not never_sent(error):
                 return await self._until_known(batch, self._update, attempt=1)
@@ -67,12 +69,20 @@ class Writer:
         return [failed.get(at) for at in range(len(batch))]
 
     async def _alone(self, write: Write) -> Document | None:
-        image: Document | None = await self._collection.find_one_and_update(
-            write.where,
-            write.change,
-            projection={OPS: 0},
-            return_document=ReturnDocument.AFTER,
+        # Not the driver's own function: it would encode again, and have the server keep an image for
+        # a retry that our operation id makes needless.
+        reply = await self._run(
+            {
+                "findAndModify": self._collection.name,
+                "query": write.where,
+                "update": write.change,
+                "new": True,
+                "fields": {OPS: 0},
+                "writeConcern": DURABLE,
+            }
         )
+        self._failed(reply)
+        image: Document | None = reply["value"]
         return image
 
     async def _until_known(self, batch: Sequence[Write], send: Any, *, attempt: int = 0) -> Results:
@@ -146,13 +156,18 @@ class Writer:
     async def _command(
         self, name: str, field: str, batch: Sequence[Write], concern: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        command = {
-            name: self._collection.name,
-            field: [write.statement for write in batch],
-            "ordered": False,
-            "writeConcern": concern,
-        }
-        reply: Mapping[str, Any] = await self._collection.database.command(command)
+        return await self._run(
+            {
+                name: self._collection.name,
+                field: [write.statement for write in batch],
+                "ordered": False,
+                "writeConcern": concern,
+            }
+        )
+
+    async def _run(self, command: dict[str, Any]) -> Mapping[str, Any]:
+        database = self._collection.database
+        reply: dict[str, Any] = await database.command(command, codec_options=OPTIONS)
         return reply
 
     def _failed(
