@@ -5,6 +5,7 @@ import contextlib
 import os
 import time
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import orjson
@@ -58,16 +59,22 @@ async def closed(person: Person, job: Job) -> Job:
 
 
 async def opened(person: Person, job: Job) -> Job:
-    """A run every 1/`rate` seconds whatever the others do, each answered `pause` seconds after it asked."""
+    """A run every 1/`rate` seconds whatever the others do, each answered about `pause` seconds later.
+
+    That time is drawn between half of it and one and a half (the same draws each time): were it always
+    the same, each answer would meet the start of another run always at the same point of it, or never,
+    and by how much the two disturb each other would be a matter of the rate's last digit.
+    """
     seen, offset = Seen(), _size(job["ledger"])
     begin, total = time.monotonic() + 0.1, int(job["rate"] * (job["warmup"] + job["seconds"]))
     under_way: set[asyncio.Task[None]] = set()
+    random = Random(1)  # noqa: S311 - no secrets
     for number in range(total):
         await asyncio.sleep(max(0.0, begin + number / job["rate"] - time.monotonic()))
         if len(under_way) >= MOST_AT_ONCE:
             seen.errors.append(f"{MOST_AT_ONCE} runs are under way: the rate is too high")
             break
-        task = asyncio.create_task(seen.one(person, job["pause"]))
+        task = asyncio.create_task(seen.one(person, job["pause"] * random.uniform(0.5, 1.5)))
         under_way.add(task)
         task.add_done_callback(under_way.discard)
     await asyncio.gather(*under_way)
