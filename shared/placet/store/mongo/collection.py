@@ -10,12 +10,12 @@ from typing import Any, Final, TypeVar
 import structlog
 from pymongo import IndexModel
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import ConnectionFailure, PyMongoError
+from pymongo.errors import PyMongoError
 
 from placet.store.batches import Batches
 from placet.store.documents import OPTIONS
 from placet.store.mongo.calls import Calls
-from placet.store.mongo.failures import never_sent, translated
+from placet.store.mongo.failures import is_unknown, never_sent, translated
 from placet.store.mongo.statements import OPS, Write, clearing, insertion, update
 from placet.store.mongo.transaction import Transaction
 from placet.store.mongo.writer import Writer
@@ -83,12 +83,11 @@ class MongoCollection:
         command = {**find, "singleBatch": True, "readConcern": {"level": "majority"}}
         try:
             reply = await self._kept.database.command(command, codec_options=OPTIONS)
-        except ConnectionFailure as error:
-            if never_sent(error):
+        except PyMongoError as error:
+            if never_sent(error) or not is_unknown(error):
                 raise
-            return await self._kept.find_one(
-                {"_id": id}, {OPS: 0}
-            )  # which looks for a primary first
+            # Once more, as the driver does by itself: the connection may have been an old one.
+            return await self._kept.find_one({"_id": id}, {OPS: 0})
         batch = reply["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
