@@ -145,11 +145,11 @@ def test_a_service_reads_no_other_service_s_database() -> None:
     with guarded_mongod() as port:
         url = mongo_url(port, RUNNER_USER)
         with pymongo.MongoClient[dict[str, object]](url) as client:
-            assert client.placet_auth.keys.find_one({}) is None
+            assert client.placet_auth.directory.find_one({}) is None
             with pytest.raises(OperationFailure, match="not authorized"):
                 client.placet_interactions.interactions.find_one({})
             with pytest.raises(OperationFailure, match="not authorized"):
-                client.placet_auth.keys.insert_one({"_id": "forged"})
+                client.placet_auth.directory.insert_one({"_id": "forged"})
 
 
 def answer(client: httpx2.Client, input_id: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ def routers(
 ) -> tuple[APIRouter, ...]:
     """Every router of the broker."""
     return (
+        inputs.answers(use_cases),
         inputs.router(use_cases),
         attending.router(use_cases),
         linking.router(use_cases),

@@ -14,19 +14,20 @@ from placet.domain.interaction import InputState, Kind
 from placet.domain.resolution import Input
 from placet.errors import Invalid
 from placet.process import conditions
-from placet.process.access import authenticate, foreseen
+from placet.process.access import authenticate_with, foreseen
 from placet.process.auth import Caller
 from placet.process.crash import crash_point
 from placet.process.cursors import Cursor, Limit
-from placet.process.http import json_response
+from placet.process.http import HotRoute, json_response
 from placet_broker import ports
 from placet_broker.api.bodies import AnswerBody, documented, read
 from placet_broker.api.callers import Anybody
 from placet_broker.api.cursors import cursor_after, place_of
 from placet_broker.api.submissions import submitted
+from placet_broker.rules import answering
 from placet_broker.rules.record import Record
 from placet_broker.usecases import UseCases
-from placet_broker.usecases.submission import Ahead
+from placet_broker.usecases.people import Known
 
 Wait = Annotated[
     float, Query(ge=0, le=60, description="Seconds to wait for, at most, until it settles.")
@@ -60,6 +61,28 @@ class Narrowed:
         ]
         self.words = tuple(word for word in found if word)
         """As the words of `rules.finding`."""
+
+
+def answers(use_cases: UseCases) -> APIRouter:
+    """The routes that answer one input."""
+    routes = APIRouter(prefix="/v1", tags=["inputs"], route_class=HotRoute)
+
+    @routes.post(
+        "/inputs/{id}", response_model=Input, openapi_extra=_ANSWERS, summary="Answer an input"
+    )
+    async def answer(id: str, request: Request) -> Response:
+        return await _answer(use_cases, request, id, None)
+
+    @routes.post(
+        "/agents/{agent}/inputs/{id}",
+        response_model=Input,
+        openapi_extra=_ANSWERS,
+        summary="Answer an input of this agent",
+    )
+    async def answer_of_agent(agent: str, id: str, request: Request) -> Response:
+        return await _answer(use_cases, request, id, agent)
+
+    return routes
 
 
 def router(use_cases: UseCases) -> APIRouter:
@@ -112,45 +135,33 @@ def router(use_cases: UseCases) -> APIRouter:
             return Response(status_code=304, headers={"ETag": tag})
         return json_response(record.as_json(), headers={"ETag": tag})
 
-    @routes.post(
-        "/inputs/{id}", response_model=Input, openapi_extra=_ANSWERS, summary="Answer an input"
-    )
-    async def answer(id: str, request: Request) -> Response:
-        return await _answer(use_cases, request, id, None)
-
-    @routes.post(
-        "/agents/{agent}/inputs/{id}",
-        response_model=Input,
-        openapi_extra=_ANSWERS,
-        summary="Answer an input of this agent",
-    )
-    async def answer_of_agent(agent: str, id: str, request: Request) -> Response:
-        return await _answer(use_cases, request, id, agent)
-
     return routes
 
 
 async def _answer(use_cases: UseCases, request: Request, id: str, agent: str | None) -> Response:
-    """202 for the answer that settles, 200 for the same again. A hot route: no validation by FastAPI."""
-    # All reads at once: nothing of the others is used unless the first lets the caller in.
-    who, (early, ahead) = await asyncio.gather(
-        authenticate(request), _ahead(use_cases, request, id)
+    """202 for the answer that settles, 200 for the same again."""
+    early = await _early(request)
+    person = early.named.id if early and early.named else None
+    # Both reads at once: nothing of the question is used unless the other lets the caller in.
+    ahead, (who, standing) = await asyncio.gather(
+        use_cases.answer_input.ahead(id), authenticate_with(request, person)
     )
     body = early or await read(AnswerBody, request)
+    known = Known(who.namespace, person, standing) if person and standing else None
     sent = submitted(body, id, who, request, agent)
-    answered = await use_cases.answer_input(replace(sent, ahead=ahead))
+    answered = await use_cases.answer_input(replace(sent, ahead=ahead.knowing(known)))
     crash_point("settle.respond")
     status = 202 if answered.settled_now else 200
     return json_response(answered.record.as_json(), status)
 
 
-async def _ahead(use_cases: UseCases, request: Request, id: str) -> tuple[AnswerBody | None, Ahead]:
-    """The body, and what the answer will need. Of one that does not fit is told only who may come in."""
-    guess, body = foreseen(request), None
-    if guess is not None:
+async def _early(request: Request) -> AnswerBody | None:
+    """The body, if it says for whom this credential answers; of a wrong one is told only who may come in."""
+    guess = foreseen(request)
+    if guess is not None and answering.for_others(guess):
         with contextlib.suppress(Invalid, HTTPException):
-            body = await read(AnswerBody, request)
-    return body, await use_cases.answer_input.ahead(id, guess, body.named if body else None)
+            return await read(AnswerBody, request)
+    return None
 
 
 def _page(found: list[Record], limit: int) -> Response:

@@ -1,11 +1,9 @@
 """A person or a service answers: the one way in for REST, the bus, the page and every channel."""
 
-import asyncio
 import contextlib
 from datetime import timedelta
 
 from placet.clock import Clock
-from placet.domain.person import Person
 from placet.errors import NotFound, PlacetError
 from placet.process.caller import Caller
 from placet.process.crash import crash_point
@@ -65,18 +63,11 @@ class AnswerInput:
         self._metrics.answered(submission.channel, "settled" if answered.settled_now else "same")
         return answered
 
-    async def ahead(self, input_id: str, caller: Caller | None, named: Person | None) -> Ahead:
-        """For `Submission.ahead`, to be read while the credential is looked up; `caller` is a guess.
-
-        Who somebody is counts only if the question was by then as it is now: otherwise they might
-        answer one that at no moment was for them.
-        """
+    async def ahead(self, input_id: str) -> Ahead:
+        """For `Submission.ahead`, to be read while the credential is looked up."""
         began = self._clock.now()
-        record, known = await asyncio.gather(
-            self._interactions.get(input_id), self._checks.people.ahead(caller, named)
-        )
-        stood = record is not None and record.changed_at < began - MARGIN
-        return Ahead(record, known if stood else None)
+        record = await self._interactions.get(input_id)
+        return Ahead(record, record is not None and record.changed_at < began - MARGIN)
 
     async def asked(self, input_id: str, caller: Caller) -> Record:
         """What the caller is about to answer; a try of somebody who may not know of it is kept.

@@ -40,16 +40,6 @@ class People:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    async def ahead(self, caller: Caller | None, named: Person | None) -> Known | None:
-        """Whom `caller`, if it is they who call, answers for; None where nothing need be read for it."""
-        if caller is None or named is None or not answering.for_others(caller):
-            return None
-        try:
-            standing = await self._directory.standing(caller.namespace, named.id)
-        except NotAllowed:
-            return None  # whoever answers is told once the credential has been looked up
-        return Known(caller.namespace, named.id, standing)
-
     async def answerer(
         self, record: Record, caller: Caller, named: Person | None, known: Known | None = None
     ) -> Answerer:

@@ -32,8 +32,18 @@ class Ahead:
     """What an answer needs to know, where it was read before its credential had been looked up."""
 
     record: Record | None = None
+    stood: bool = False
+    """Whether the question was, when this began to be read, as it is here."""
     known: Known | None = None
     """Whom it is given for."""
+
+    def knowing(self, known: Known | None) -> "Ahead":
+        """The same, with who they are who answer, as it was read at the same time.
+
+        That counts only if the question was by then as it is now: otherwise they might answer one that
+        at no moment was for them.
+        """
+        return replace(self, known=known if self.stood else None)
 
 
 @dataclass(frozen=True, slots=True)

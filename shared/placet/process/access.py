@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from placet.domain.standing import Standing
 from placet.errors import NotAllowed, Unauthenticated
 from placet.process.auth import Auth, Caller
 from placet.process.edge import host_of, hosts_of
@@ -30,6 +31,17 @@ def caller(*scopes: str) -> Callable[[Request], Awaitable[Caller]]:
         return found
 
     return dependency
+
+
+async def authenticate_with(request: Request, person: str | None) -> tuple[Caller, Standing | None]:
+    """As `authenticate`, and who this person of the caller's namespace is, read at the same time.
+
+    None: it was not read. It is where `foreseen` tells the caller.
+    """
+    if person is None:
+        return await authenticate(request), None
+    auth: Auth = request.app.state.platform.auth
+    return await auth.with_person(_bearer(request) or "", person)
 
 
 async def authenticate(request: Request) -> Caller:

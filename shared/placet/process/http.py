@@ -1,11 +1,12 @@
 """The HTTP app of a process: its services' routers, probes, metrics, and one shape for errors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import orjson
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -53,6 +54,23 @@ class App(FastAPI):
         if self.openapi_schema is None:
             self.openapi_schema = openapi.document(super().openapi(), self.state.services)
         return self.openapi_schema
+
+
+class HotRoute(APIRoute):
+    """A route that FastAPI documents and takes no part in serving, which halves its cost.
+
+    The endpoint has the path's parameters and `request`, and reads and checks all else by itself, the
+    body strictly; dependencies are not solved, its router's neither.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What serves it: the endpoint, with nothing around it."""
+
+        async def handle(request: Request) -> Response:
+            response: Response = await self.endpoint(**request.path_params, request=request)
+            return response
+
+        return handle
 
 
 def json_response(

@@ -9,14 +9,15 @@ import pytest
 
 from placet.domain.audience import Audience
 from placet.domain.person import Person
-from placet.domain.standing import Standing
+from placet.domain.standing import Standing, alone
 from placet.errors import NotAllowed, Unauthenticated
-from placet.process.auth import OPERATOR_SCOPES, Caller, Scope
+from placet.process.auth import OPERATOR_SCOPES, Caller, Scope, entries, keys
 from placet.process.auth.keys import Keys
 from placet.testing.clock import HandClock
 from placet_broker.usecases import answer_input
 from placet_broker.usecases.people import Known, People
 from tests.integration.broker.desk import Desk, approval
+from tests.support.counting import counted
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
@@ -40,21 +41,74 @@ def any_question_has_stood(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_all_is_read_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     key, record, auth = await a_used_key(desk), await desk.ask(), desk.platform.auth
-    by_bearer, standing, asked = auth.by_bearer, auth.directory.standing, asyncio.Event()
+    with_person, get, asked = auth.with_person, desk.interactions.get, asyncio.Event()
+
+    async def after_the_question(*whom: Any) -> Any:
+        await asked.wait()
+        return await with_person(*whom)
+
+    async def noticed(id: str) -> Any:
+        asked.set()
+        return await get(id)
+
+    monkeypatch.setattr(auth, "with_person", after_the_question)
+    monkeypatch.setattr(desk.interactions, "get", noticed)
+    async with asyncio.timeout(10):
+        reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+    assert reply.status_code == 202
+
+
+async def test_a_key_and_whom_it_answers_for_are_one_read(desk: Desk) -> None:
+    directory = desk.platform.auth.directory
+    await directory.groups.put("default", "owners", ["alice"])
+    key = await a_used_key(desk)
+    record = await desk.ask(audience=Audience(approvers=("group:owners",)))
+    reads = counted(directory)
+    assert (await desk.answer(record.id, True, key, **{"from": "alice"})).status_code == 202
+    assert reads.reads == 1
+
+
+async def test_a_key_is_found_beside_more_entries_than_one_question_looks_at(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        await desk.platform.auth.directory.groups.put("default", name, ["alice"])
+    key, record = await a_used_key(desk), await desk.ask()
+    about = entries.Entries.about
+
+    async def none_of_the_key(*whom: Any) -> Any:
+        return [entry for entry in await about(*whom) if entry["kind"] != entries.KEY]
+
+    for module in (entries, keys):
+        monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(entries.Entries, "about", none_of_the_key)
+    assert (await desk.answer(record.id, True, key, **{"from": "alice"})).status_code == 202
+
+
+async def test_somebody_on_a_channel_is_read_at_once_too(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = desk.platform.auth.directory
+    await directory.people.put("default", "alice", identities=["slack:U1"])
+    key, record, seen = await a_used_key(desk), await desk.ask(), list[Any]()
+    asked = asyncio.Event()
+    standing, by_bearer = directory.standing, desk.platform.auth.by_bearer
+
+    async def noticed(*whom: Any, **more: Any) -> Any:
+        seen.append(whom)
+        asked.set()
+        return await standing(*whom, **more)
 
     async def after_the_person(given: str) -> Any:
         await asked.wait()
         return await by_bearer(given)
 
-    async def noticed(*whom: Any) -> Any:
-        asked.set()
-        return await standing(*whom)
-
-    monkeypatch.setattr(auth, "by_bearer", after_the_person)
-    monkeypatch.setattr(auth.directory, "standing", noticed)
+    monkeypatch.setattr(directory, "standing", noticed)
+    monkeypatch.setattr(desk.platform.auth, "by_bearer", after_the_person)
     async with asyncio.timeout(10):
-        reply = await desk.answer(record.id, True, key, **{"from": "alice"})
+        reply = await desk.answer(record.id, True, key, **{"from": "slack:U1"})
     assert reply.status_code == 202
+    assert seen == [("default", "slack:U1")]
 
 
 async def test_nobody_is_looked_up_twice_for_one_answer(
@@ -64,9 +118,9 @@ async def test_nobody_is_looked_up_twice_for_one_answer(
     directory, seen = desk.platform.auth.directory, list[tuple[Any, ...]]()
     standing = directory.standing
 
-    async def noticed(*whom: Any) -> Any:
-        seen.append(whom[:2])
-        return await standing(*whom)
+    async def noticed(*whom: Any, **more: Any) -> Any:
+        seen.append(whom)
+        return await standing(*whom, **more)
 
     monkeypatch.setattr(directory, "standing", noticed)
     assert (await desk.answer(record.id, True, key, **{"from": "alice"})).status_code == 202
@@ -100,12 +154,13 @@ async def test_an_expired_key_is_not_remembered(desk: Desk) -> None:
         expires_at=desk.platform.clock.now() + timedelta(seconds=60),
     )
     clock = HandClock(desk.platform.clock.now())
-    keys = Keys(desk.platform.database("auth"), clock, desk.platform.auth.directory.people)
-    assert await keys.by_key(given) == keys.lately(given)
+    directory = desk.platform.auth.directory
+    own = Keys(directory.entries, clock, directory.people)
+    assert await own.by_key(given) == own.lately(given)
     clock.turn(timedelta(seconds=61))
     with pytest.raises(Unauthenticated):
-        await keys.by_key(given)
-    assert keys.lately(given) is None
+        await own.by_key(given)
+    assert own.lately(given) is None
 
 
 async def test_a_disabled_person_answers_no_more(desk: Desk) -> None:
@@ -163,8 +218,8 @@ async def test_nobody_answers_what_was_for_them_at_no_moment(
     record = await desk.ask(audience=Audience(approvers=("carol",)))
     get, standing, was_read = desk.interactions.get, directory.standing, asyncio.Event()
 
-    async def read(*whom: Any) -> Any:
-        found = await standing(*whom)
+    async def read(*whom: Any, **more: Any) -> Any:
+        found = await standing(*whom, **more)
         was_read.set()
         return found
 
@@ -188,12 +243,11 @@ async def test_what_was_read_beside_a_question_that_just_changed_counts_for_noth
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    key, record = await a_used_key(desk), await desk.ask()
-    ahead = desk.broker.use_cases.answer_input.ahead
-    caller = await desk.platform.auth.keys.by_key(key["Authorization"].removeprefix("Bearer "))
-    assert (await ahead(record.id, caller, Person(id="alice"))).known is None
+    record, ahead = await desk.ask(), desk.broker.use_cases.answer_input.ahead
+    known = Known("default", "alice", alone("alice"))
+    assert (await ahead(record.id)).knowing(known).known is None
     monkeypatch.setattr(answer_input, "MARGIN", timedelta(0))
-    assert (await ahead(record.id, caller, Person(id="alice"))).known is not None
+    assert (await ahead(record.id)).knowing(known).known is known
 
 
 async def test_after_a_miss_who_answers_is_looked_up_again(
@@ -222,13 +276,13 @@ async def test_what_is_remembered_of_keys_is_bounded(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("placet.process.auth.keys.MOST_REMEMBERED", 3)
-    keys = desk.platform.auth.keys
+    known = desk.platform.auth.keys
     for number in range(8):
         given, _ = await desk.platform.auth.keys.create(
             namespace="default", name="test", service=f"s{number}", scopes=[Scope.INPUTS_READ]
         )
-        assert keys.lately(given) is None
-        assert keys.lately(given[:-1] + "?") is None
-        holder = await keys.by_key(given)
-        assert keys.lately(given) == holder
-        assert len(keys._lately) <= 3
+        assert known.lately(given) is None
+        assert known.lately(given[:-1] + "?") is None
+        holder = await known.by_key(given)
+        assert known.lately(given) == holder
+        assert len(known._lately) <= 3

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import anyio
 import pytest
@@ -13,6 +12,7 @@ from placet.errors import Conflict, Invalid, NotAllowed, NotFound, PlacetError, 
 from placet.process.auth import OPERATOR_SCOPES, PERSON_SCOPES, Caller, Directory
 from placet.process.platform import Databases
 from tests.integration.broker.desk import Desk
+from tests.support.counting import counted
 
 pytestmark = pytest.mark.integration
 NS = "default"
@@ -58,24 +58,6 @@ def ids(standing: Standing) -> list[str]:
 async def come_to(directory: Directory, namespace: str, names: list[str]) -> set[str] | None:
     found = await directory.members(namespace, names)
     return None if found is None else set(found)
-
-
-class Counted:
-    """A collection that counts its reads."""
-
-    def __init__(self, kept: Any) -> None:
-        self._kept = kept
-        self.reads = 0
-
-    def __getattr__(self, name: str) -> Any:
-        self.reads += name in ("get", "get_many", "find", "count")
-        return getattr(self._kept, name)
-
-
-def counted(directory: Directory) -> Counted:
-    found = Counted(directory._entries.kept)
-    directory._entries.kept = found
-    return found
 
 
 async def test_somebody_of_whom_nothing_is_known_stands_alone(directory: Directory) -> None:
@@ -150,7 +132,7 @@ async def test_a_delegation_counts_until_its_end_by_the_clock_of_the_database(
 ) -> None:
     made, _ = await directory.delegations.create(person("ann"), "bob", soon())
     past = {"$set": {"until": datetime.now(UTC) - timedelta(seconds=1)}}
-    await directory._entries.change("delegation", NS, made["id"], past)
+    await directory.entries.change("delegation", NS, made["id"], past)
     assert ids(await directory.standing(NS, "bob")) == []
     assert await directory.delegations.page(NS, in_force=True) == []
     assert len(await directory.delegations.page(NS)) == 1
@@ -192,7 +174,7 @@ async def test_a_circle_that_came_about_all_the_same_ends_where_it_began(
 ) -> None:
     for n, (a, b) in enumerate((("ann", "bob"), ("bob", "cid"), ("cid", "ann"))):
         fields = {"from": a, "to": b, "until": soon(), "ended_at": None, "about": [b], "by": a}
-        await directory._entries.add("delegation", NS, f"dlg_{n}", **fields)
+        await directory.entries.add("delegation", NS, f"dlg_{n}", **fields)
     assert ids(await directory.standing(NS, "ann")) == ["cid", "bob"]
 
 

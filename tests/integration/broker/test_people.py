@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from placet.process.auth import OPERATOR_SCOPES, Scope
+from placet.process.auth.entries import PERSON, entry_id
 from tests.integration.broker.desk import Desk
 
 pytestmark = pytest.mark.integration
@@ -180,6 +181,20 @@ async def test_what_is_in_another_namespace_is_not_there(still: Desk) -> None:
     assert (await still.http.delete(f"/v1/{paths[2]}", headers=there)).status_code == 404
 
 
+async def test_what_else_the_directory_holds_is_no_key(still: Desk) -> None:
+    operator, directory = await root(still), still.platform.auth.directory
+    await directory.people.put("default", "alice")
+    for id in (entry_id(PERSON, "default", "alice"), "nothing"):
+        reply = await still.http.delete(f"/v1/keys/{id}", headers=operator)
+        assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
+        headers = {"Authorization": f"Bearer plc_{id}_secret"}
+        assert (await still.http.get("/v1/inputs", headers=headers)).status_code == 401
+    assert "revoked_at" not in (await directory.entries.get(PERSON, "default", "alice") or {})
+    items = (await still.http.get("/v1/keys", headers=operator)).json()["items"]
+    assert {item["kind"] for item in items} == {"key"}
+    assert all("about" not in item and "hash" not in item for item in items)
+
+
 async def test_a_key_with_an_end_is_worthless_after_it(still: Desk) -> None:
     operator = await root(still)
     body = {"name": "x", "person": "alice", "scopes": ["inputs:read"], "expires_at": soon()}
@@ -187,6 +202,6 @@ async def test_a_key_with_an_end_is_worthless_after_it(still: Desk) -> None:
     headers = {"Authorization": f"Bearer {made['key']}"}
     assert (await still.http.get("/v1/inputs", headers=headers)).status_code == 200
     ended = {"$set": {"expires_at": datetime.now(UTC) - timedelta(seconds=1)}}
-    await still.platform.auth.keys._keys.update(made["record"]["id"], {}, ended)
+    await still.platform.auth.directory.entries.kept.update(made["record"]["id"], {}, ended)
     reply = await still.http.get("/v1/inputs", headers=headers)
     assert (reply.status_code, "expired" in reply.json()["detail"]) == (401, True)

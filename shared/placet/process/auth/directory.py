@@ -1,6 +1,6 @@
 """The directory: who somebody is, whom names come to, and what operators keep of people."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from placet.domain.standing import GROUP, SERVICE, Standing, alone
 from placet.domain.visible import storable_text
@@ -10,10 +10,15 @@ from placet.process.auth.delegations import Delegations
 from placet.process.auth.entries import GROUPS, IDENTITY, PERSON, Entries, entry_id
 from placet.process.auth.groups import Groups
 from placet.process.auth.people import People
-from placet.store.port import Database
+from placet.store.port import Database, Document
 
 MOST_SEATS = 100
 """People in whose place one may answer; those beyond give nothing."""
+
+
+def is_one_query(id: str) -> bool:
+    """Whether what is said about this name is found by that name: it is no group, service or identity."""
+    return ":" not in id and storable_text(id) == id
 
 
 class Directory:
@@ -23,20 +28,26 @@ class Directory:
     """
 
     def __init__(self, database: Database, *, claims_count: bool = False) -> None:
-        self._entries = Entries(database)
+        self.entries = Entries(database)
         self._claims_count = claims_count
-        self.people = People(self._entries)
-        self.groups = Groups(self._entries)
-        self.delegations = Delegations(self._entries, self.standing)
+        self.people = People(self.entries)
+        self.groups = Groups(self.entries)
+        self.delegations = Delegations(self.entries, self.standing)
 
     async def standing(
-        self, namespace: str, id: str, claimed_groups: Collection[str] = ()
+        self,
+        namespace: str,
+        id: str,
+        claimed_groups: Collection[str] = (),
+        *,
+        entries: Sequence[Document] | None = None,
     ) -> Standing:
         """Who this is now: a person's id, `service:NAME`, or an identity on a channel.
 
         A linked identity is its person. `claimed_groups` are those that the credential tells
-        besides those that are kept. One query for a person who stands in for nobody, one more for
-        an identity on a channel and for each length of the chain of delegations; none for a service.
+        besides those that are kept. One query for a person who stands in for nobody, none if `entries`
+        is what was just read about them; one more for an identity on a channel and for each length
+        of the chain of delegations; none for a service.
 
         Raises:
             NotAllowed: the person is disabled, or it is a group: a group is nobody.
@@ -46,12 +57,12 @@ class Directory:
         if id.startswith(SERVICE) or storable_text(id) != id:
             return alone(id)
         if ":" in id:
-            linked = await self._entries.get(IDENTITY, namespace, id)
+            linked = await self.entries.get(IDENTITY, namespace, id)
             if linked is None:
                 return alone(id)
             id = linked["person"]
         circle = Circle(self._claims_count)
-        seats = await self._seats(circle, namespace, id)
+        seats = await self._seats(circle, namespace, id, entries)
         return circle.standing(id, seats, (GROUP + name for name in claimed_groups))
 
     async def members(self, namespace: str, names: Iterable[str]) -> frozenset[str] | None:
@@ -65,21 +76,26 @@ class Directory:
         if not wanted:
             return frozenset()
         kinds = (PERSON, IDENTITY, GROUPS)
-        entries = await self._entries.about(namespace, wanted, kinds)
+        entries = await self.entries.about(namespace, wanted, kinds)
         found = people_in(wanted, entries, claims_count=self._claims_count)
         if not found:
             return None if found is None else frozenset()
         ids = {entry_id(PERSON, namespace, person): person for person in found}
-        records = await self._entries.kept.get_many(ids)
+        records = await self.entries.kept.get_many(ids)
         disabled = {ids[each] for each, record in records.items() if record["disabled_at"]}
         return frozenset(found - disabled)
 
-    async def _seats(self, circle: Circle, namespace: str, id: str) -> list[str]:
+    async def _seats(
+        self, circle: Circle, namespace: str, id: str, entries: Sequence[Document] | None
+    ) -> list[str]:
         """Learn of this person and of all in whose place they may answer, who are listed."""
         seats: list[str] = []
         level = [id]
         while level:
-            circle.learn(level, await self._entries.about(namespace, level))
+            if entries is None:
+                entries = await self.entries.about(namespace, level)
+            circle.learn(level, entries)
+            entries = None
             if id in circle.disabled:
                 raise NotAllowed(f"{id!r} is disabled here; ask an operator")
             enabled = [person for person in level if person not in circle.disabled]

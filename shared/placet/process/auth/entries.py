@@ -18,6 +18,8 @@ PERSON = "person"
 IDENTITY = "identity"
 GROUPS = "group"
 DELEGATION = "delegation"
+KEY = "key"
+MAPPING = "amqp"
 CHANNELS = ("slack", "telegram", "discord")
 MOST = 2000
 """Entries that one question to the directory looks at; what is beyond gives nobody anything."""

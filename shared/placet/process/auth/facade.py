@@ -1,9 +1,13 @@
 """`Auth`: every credential of an installation behind one object, a concern in a module each."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placet.clock import Clock
-from placet.process.auth.directory import Directory
+from placet.domain.standing import Standing
+from placet.errors import NotAllowed
+from placet.process.auth.directory import Directory, is_one_query
 from placet.process.auth.identity import Identity
 from placet.process.auth.keys import PREFIX, Keys
 from placet.process.auth.sessions import Sessions
@@ -26,7 +30,7 @@ class Auth:
         self.writes = False
         self.directory = Directory(database, claims_count=tokens is not None)
         people = self.directory.people
-        self.keys = Keys(database, clock, people)
+        self.keys = Keys(self.directory.entries, clock, people)
         self.sessions = Sessions(database, clock, people)
         people.when_disabled(self.keys.revoke_all_of)
         people.when_disabled(self.sessions.end_all_of)
@@ -44,6 +48,31 @@ class Auth:
         found = await self.tokens.read(given)
         await self.admit(found)
         return found.caller()
+
+    async def with_person(self, given: str, person: str | None) -> tuple[Caller, Standing | None]:
+        """As `by_bearer`, and who that person of the caller's namespace is, looked up at the same time.
+
+        None where that was not looked up, or the person is disabled: then whoever needs it looks it up.
+        """
+        guess = self.keys.lately(given)
+        if guess is None or person is None:
+            return await self.by_bearer(given), None
+        if not is_one_query(person):
+            return await asyncio.gather(
+                self.by_bearer(given), self._standing(guess.namespace, person)
+            )
+        caller, entries = await self.keys.with_person(given, person)
+        if entries is None:
+            return caller, None
+        return caller, await self._standing(caller.namespace, person, entries)
+
+    async def _standing(
+        self, namespace: str, person: str, entries: Sequence[Document] | None = None
+    ) -> Standing | None:
+        try:
+            return await self.directory.standing(namespace, person, entries=entries)
+        except NotAllowed:
+            return None
 
     async def admit(self, found: Identity) -> None:
         """Let in whom a token names, and remember the groups that it tells where they changed.

@@ -2,23 +2,26 @@
 
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Required, TypedDict, Unpack
 
 from placet.bus.topology import OWN_USERS
 from placet.clock import Clock, in_ms
 from placet.errors import Conflict, FieldError, Invalid, NotAllowed, NotFound, Unauthenticated
+from placet.process.auth.entries import KEY, MAPPING, MOST, Entries
 from placet.process.auth.people import People
 from placet.process.auth.records import Place, caller_of, granted, hashed, older_than, shown
 from placet.process.caller import Caller
 from placet.process.idempotency import Once
-from placet.store.port import Database, Document, Index
+from placet.store.port import Document
 
 PREFIX = "plc_"
 LONGEST_LIFE = timedelta(days=3653)
 MOST_REMEMBERED = 10_000
 _LONGEST_NAME = 100
+_OWN = {"kind": {"$in": [KEY, MAPPING]}}
+"""What of the directory is a credential."""
 
 
 class Wanted(TypedDict, total=False):
@@ -35,13 +38,12 @@ class Wanted(TypedDict, total=False):
 
 
 class Keys:
-    """Hashed keys of people and services, and the mappings of AMQP users."""
+    """Hashed keys of people and services, and the mappings of AMQP users: entries of the directory."""
 
-    def __init__(self, database: Database, clock: Clock, people: People) -> None:
+    def __init__(self, entries: Entries, clock: Clock, people: People) -> None:
         self._clock = clock
         self._people = people
-        by_age = Index((("namespace", 1), ("created_at", 1)))
-        self._keys = database.collection("keys", [by_age])
+        self._entries = entries
         self._lately: dict[str, Caller] = {}
 
     def lately(self, key: str) -> Caller | None:
@@ -50,9 +52,25 @@ class Keys:
 
     async def by_key(self, key: str) -> Caller:
         """Who holds this API key. Raises Unauthenticated: unknown, wrong, revoked or expired."""
-        prefix, _, rest = key.partition("_")
-        id, _, secret = rest.partition("_")
-        found = await self._keys.get(id) if prefix == "plc" and id and secret else None
+        id = _id_of(key)
+        return self._holder(key, await self._entries.kept.get(id) if id else None)
+
+    async def with_person(self, key: str, person: str) -> tuple[Caller, Sequence[Document] | None]:
+        """Who holds this API key, and in the same read what is said of a person of its namespace.
+
+        None: nothing was read of the person, as the key was not used here lately. Raises as `by_key`.
+        """
+        guess, id = self.lately(key), _id_of(key)
+        if guess is None:
+            return await self.by_key(key), None
+        entries = await self._entries.about(guess.namespace, {person, _name_of(id)})
+        found = next((entry for entry in entries if entry["_id"] == id), None)
+        if found is None and len(entries) >= MOST:
+            return await self.by_key(key), None
+        return self._holder(key, found), entries
+
+    def _holder(self, key: str, found: Document | None) -> Caller:
+        """Who holds the key, by what is kept of it. Raises Unauthenticated."""
         stored, given = found["hash"] if found and found.get("hash") else "", hashed(key)
         if not hmac.compare_digest(stored, given) or found is None or found["revoked_at"]:
             self._lately.pop(given, None)
@@ -61,7 +79,7 @@ class Keys:
         if until is not None and until <= self._clock.now():
             self._lately.pop(given, None)
             raise Unauthenticated(f"the API key {found['name']!r} has expired; make a new one")
-        holder = caller_of(found, id)
+        holder = caller_of(found, found["_id"])
         if len(self._lately) >= MOST_REMEMBERED:
             self._lately.clear()
         self._lately[given] = holder
@@ -69,7 +87,7 @@ class Keys:
 
     async def by_amqp_user(self, user: str) -> Caller | None:
         """What an AMQP user other than Placet's own may do; None: it has no mapping, or a revoked one."""
-        found = await self._keys.get(f"amqp:{user}")
+        found = await self._entries.kept.get(f"amqp:{user}")
         return None if found is None or found["revoked_at"] else caller_of(found, f"amqp:{user}")
 
     async def create(self, **wanted: Unpack[Wanted]) -> tuple[str, Document]:
@@ -96,30 +114,30 @@ class Keys:
         document["once"] = once.digest
         if await self._insert(document):
             return key, shown(document)
-        found = await self._keys.get(document["_id"])
+        found = await self._entries.kept.get(document["_id"])
         own = found is not None and found["namespace"] == document["namespace"]
         once.check(found.get("once") if found and own else None)
         return None, shown(found or document)
 
     def _new(self, id: str, **wanted: Unpack[Wanted]) -> tuple[str, Document]:
-        holder = _holder(wanted.get("person"), wanted.get("service"))
+        holder = _held_by(wanted.get("person"), wanted.get("service"))
         expires_at = self._end(wanted.get("expires_at"))
         key = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
-        record = {"_id": id, "kind": "key", "hash": hashed(key), **holder}
+        record = {"_id": id, "kind": KEY, "hash": hashed(key), "about": [_name_of(id)], **holder}
         scopes = granted(wanted["scopes"], wanted.get("by"))
         document = self._document(record, wanted["namespace"], wanted["name"], scopes)
         return key, {**document, "expires_at": expires_at}
 
     async def _insert(self, document: Document) -> bool:
         """Store a new key; False if its id is taken. Raises NotAllowed for a person who is disabled."""
-        if not await self._keys.insert(document):
+        if not await self._entries.kept.insert(document):
             return False
         if document["person"] is not None:
             # After the insert: who disables somebody either finds this key or is seen here.
             try:
                 await self._people.check_enabled(document["namespace"], document["person"])
             except NotAllowed:
-                await self._keys.delete(document["_id"], {})
+                await self._entries.kept.delete(document["_id"], {})
                 raise
         return True
 
@@ -139,13 +157,13 @@ class Keys:
         """
         if user in OWN_USERS:
             raise NotAllowed(f"{user} is Placet's own")
-        record = {"_id": f"amqp:{user}", "kind": "amqp", "hash": None, **_holder(None, service)}
+        record = {"_id": f"amqp:{user}", "kind": MAPPING, "hash": None, **_held_by(None, service)}
         document = self._document(record, namespace, user, granted(scopes, by))
         changed = {name: value for name, value in document.items() if name != "_id"}
-        replaced = await self._keys.update(
+        replaced = await self._entries.kept.update(
             document["_id"], {"namespace": namespace}, {"$set": changed}
         )
-        if replaced is None and not await self._keys.insert(document):
+        if replaced is None and not await self._entries.kept.insert(document):
             raise Conflict(f"{user} belongs to another namespace")
         return shown(document)
 
@@ -153,8 +171,8 @@ class Keys:
         self, namespace: str, *, limit: int = 100, after: Place | None = None
     ) -> list[Document]:
         """The keys of a namespace, newest first, without hashes; `after` is where a page ended."""
-        found = await self._keys.find(
-            {"namespace": namespace, **older_than(after)},
+        found = await self._entries.kept.find(
+            {"namespace": namespace, **_OWN, **older_than(after)},
             sort=[("created_at", -1), ("_id", -1)],
             limit=limit,
         )
@@ -162,17 +180,19 @@ class Keys:
 
     async def revoke(self, namespace: str, id: str) -> Document:
         """Make a key worthless at once. Raises NotFound."""
-        where = {"namespace": namespace, "revoked_at": None}
-        changed = await self._keys.update(id, where, {"$set": {"revoked_at": self._clock.now()}})
-        found = changed or await self._keys.get(id)
-        if found is None or found["namespace"] != namespace:
+        where = {"namespace": namespace, "revoked_at": None, **_OWN}
+        changed = await self._entries.kept.update(
+            id, where, {"$set": {"revoked_at": self._clock.now()}}
+        )
+        found = changed or await self._entries.kept.get(id)
+        if found is None or found["namespace"] != namespace or found["kind"] not in (KEY, MAPPING):
             raise NotFound(f"there is no key {id}")
         return shown(found)
 
     async def revoke_all_of(self, namespace: str, person: str) -> None:
         """Make every key of a person worthless; safe to repeat."""
-        where = {"namespace": namespace, "person": person, "revoked_at": None}
-        while found := await self._keys.find(where, limit=100, fields=["_id"]):
+        where = {"namespace": namespace, "person": person, "revoked_at": None, **_OWN}
+        while found := await self._entries.kept.find(where, limit=100, fields=["_id"]):
             for key in found:
                 await self.revoke(namespace, key["_id"])
 
@@ -194,7 +214,19 @@ class Keys:
         return {**record, **kept, "created_at": now, "expires_at": None, "revoked_at": None}
 
 
-def _holder(person: str | None, service: str | None) -> dict[str, str | None]:
+def _id_of(key: str) -> str:
+    """The id that a key of ours begins with; empty for what is none."""
+    prefix, _, rest = key.partition("_")
+    id, _, secret = rest.partition("_")
+    return id if prefix == "plc" and secret else ""
+
+
+def _name_of(id: str) -> str:
+    """What a key's entry is about; nobody's name, as it has a colon and is no channel's."""
+    return f"key:{id}"
+
+
+def _held_by(person: str | None, service: str | None) -> dict[str, str | None]:
     if (person is None) == (service is None):
         raise Invalid("a key belongs to a person or to a service: give one of the two")
     holder = person or service or ""

@@ -22,7 +22,7 @@ def shown(record: Document) -> Document:
     return {
         ("id" if name == "_id" else name): value
         for name, value in record.items()
-        if name not in ("hash", "once")
+        if name not in ("hash", "once", "about")
     }
 
 
