@@ -13,7 +13,7 @@ from placet_notifier.rules.delivery import Delivery, delivery_for
 MOST = 500
 MOST_BYTES = 1024 * 1024
 """Of one chunk; a single event may be larger."""
-APART = 0.05
+APART = 0.1
 """Seconds between the beginnings of two chunks. Nobody feels that an event comes so much later, and a
 chunk costs the same durable write and the same reads for one event as for many."""
 
