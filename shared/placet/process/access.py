@@ -36,7 +36,7 @@ def caller(*scopes: str) -> Callable[[Request], Awaitable[Caller]]:
 async def authenticate_with(request: Request, person: str | None) -> tuple[Caller, Standing | None]:
     """As `authenticate`, and who this person of the caller's namespace is, read at the same time.
 
-    None: it was not read. It is where `foreseen` tells the caller.
+    None: it was not read, or they are disabled; whoever needs it looks it up.
     """
     if person is None:
         return await authenticate(request), None

@@ -74,9 +74,12 @@ class Collection(Protocol):
         sort: Sort = (),
         limit: int = 100,
         fields: Sequence[str] | None = None,
+        by: str | None = None,
     ) -> list[Document]:
         """Return at most `limit` documents that match, with only `fields` (and `_id`) if given.
 
+        `by` is the first field of the one index to use, and one that `where` asks for a value of;
+        without it the store chooses.
         The result is not a snapshot: documents may change while they are read.
         """
 

@@ -352,6 +352,9 @@ async def a_query_finds_sorts_and_limits(database: Database) -> None:
     assert [each["seq"] for each in found] == [19, 18, 17]
     assert set(found[0]) == {"_id", "seq", "lease"}
     assert found[0]["lease"] == {"op": "o19"}
+    for index in ("due", "status"):
+        by = await runs.find({**where, "status": "queued"}, sort=[("due", 1)], limit=3, by=index)
+        assert [each["seq"] for each in by] == [19, 18, 17]
     assert await runs.count(where, limit=100) == 8
     assert await runs.count(where, limit=2) == 2
     by_seq = await runs.find({"mark": mark, "due": None}, sort=[("seq", -1)])

@@ -11,7 +11,7 @@ from placet.domain.audience import Audience
 from placet.domain.person import Person
 from placet.domain.standing import Standing, alone
 from placet.errors import NotAllowed, Unauthenticated
-from placet.process.auth import OPERATOR_SCOPES, Caller, Scope, entries, keys
+from placet.process.auth import OPERATOR_SCOPES, Caller, Scope, entries
 from placet.process.auth.keys import Keys
 from placet.testing.clock import HandClock
 from placet_broker.usecases import answer_input
@@ -68,21 +68,18 @@ async def test_a_key_and_whom_it_answers_for_are_one_read(desk: Desk) -> None:
     assert reads.reads == 1
 
 
-async def test_a_key_is_found_beside_more_entries_than_one_question_looks_at(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("groups", range(1, 7))
+async def test_a_key_and_who_is_disabled_are_seen_beside_any_number_of_entries(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, groups: int
 ) -> None:
-    for name in ("one", "two"):
-        await desk.platform.auth.directory.groups.put("default", name, ["alice"])
-    key, record = await a_used_key(desk), await desk.ask()
-    about = entries.Entries.about
-
-    async def none_of_the_key(*whom: Any) -> Any:
-        return [entry for entry in await about(*whom) if entry["kind"] != entries.KEY]
-
-    for module in (entries, keys):
-        monkeypatch.setattr(module, "MOST", 2)
-    monkeypatch.setattr(entries.Entries, "about", none_of_the_key)
-    assert (await desk.answer(record.id, True, key, **{"from": "alice"})).status_code == 202
+    directory = desk.platform.auth.directory
+    for n in range(groups):
+        await directory.groups.put("default", f"g{n}", ["alice"])
+    key, first, second = await a_used_key(desk), await desk.ask(), await desk.ask()
+    monkeypatch.setattr(entries, "MOST", 4)
+    assert (await desk.answer(first.id, True, key, **{"from": "alice"})).status_code == 202
+    await directory.people.disable("default", "alice")
+    assert (await desk.answer(second.id, True, key, **{"from": "alice"})).status_code == 403
 
 
 async def test_somebody_on_a_channel_is_read_at_once_too(

@@ -9,7 +9,7 @@ import pytest
 
 from placet.domain.standing import Standing
 from placet.errors import Conflict, Invalid, NotAllowed, NotFound, PlacetError, Unauthenticated
-from placet.process.auth import OPERATOR_SCOPES, PERSON_SCOPES, Caller, Directory
+from placet.process.auth import OPERATOR_SCOPES, PERSON_SCOPES, Caller, Directory, entries
 from placet.process.platform import Databases
 from tests.integration.broker.desk import Desk
 from tests.support.counting import counted
@@ -299,6 +299,34 @@ async def test_who_is_disabled_is_nobody_nobodys_delegate_and_has_none(
     assert ids(await directory.standing(NS, "cid")) == []
     with pytest.raises(NotAllowed, match="disabled"):
         await delegate(directory, "dan", "bob")
+
+
+@pytest.mark.parametrize("groups", range(3, 8))
+async def test_no_number_of_entries_hides_who_is_disabled_or_linked(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch, groups: int
+) -> None:
+    for n in range(groups):
+        await directory.groups.put(NS, f"g{n}", ["bob"])
+    for n in range(groups):
+        await delegate(directory, f"ann{n}", "bob")
+    await delegate(directory, "bob", "cid")
+    await directory.people.put(NS, "bob", identities=["slack:B"])
+    monkeypatch.setattr(entries, "MOST", 5)
+    assert "slack:B" in (await directory.standing(NS, "bob")).names
+    await directory.people.disable(NS, "bob")
+    with pytest.raises(NotAllowed, match="disabled"):
+        await directory.standing(NS, "bob")
+    assert ids(await directory.standing(NS, "cid")) == []
+
+
+async def test_whom_more_entries_than_one_question_looks_at_come_to_is_not_known(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await directory.groups.put(NS, "ops", ["ann", "bob"])
+    await directory.groups.put(NS, "dev", ["cid"])
+    assert await come_to(directory, NS, ["group:ops", "group:dev"]) == {"ann", "bob", "cid"}
+    monkeypatch.setattr(entries, "MOST", 1)
+    assert await come_to(directory, NS, ["group:ops", "group:dev"]) is None
 
 
 async def test_names_come_to_distinct_people(directory: Directory) -> None:

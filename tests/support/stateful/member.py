@@ -205,9 +205,10 @@ class Table:
         sort: Sort = (),
         limit: int = 100,
         fields: Sequence[str] | None = None,
+        by: str | None = None,
     ) -> list[Document]:
         return await self.member.asks(
-            lambda: self.inner.find(where, sort=sort, limit=limit, fields=fields)
+            lambda: self.inner.find(where, sort=sort, limit=limit, fields=fields, by=by)
         )
 
     async def insert(self, document: Document) -> bool:

@@ -6,13 +6,15 @@ from typing import Any
 import httpx2
 import orjson
 import pytest
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
+from starlette.responses import Response
 
 from placet import errors
 from placet.clock import SystemClock
-from placet.process.http import create_app
+from placet.process.bodies import strict_body
+from placet.process.http import HotRoute, create_app, json_response
 from placet.process.platform import Platform, Service, from_settings
 from placet.process.problems import on_validation_error
 from placet.process.settings import Settings, load
@@ -194,3 +196,21 @@ async def test_one_host_is_named(client: Client) -> None:
         assert (two.status_code, two.json()["code"]) == (400, "bad_host")
         for host in ("localhost", "LocalHost:8300", "[::1]:8300", "127.0.0.1"):
             assert (await http.get("/nowhere", headers={"Host": host})).status_code == 404
+
+
+async def test_a_hot_route_gets_its_own_parameters_and_solves_no_dependencies() -> None:
+    async def show(id: str, request: Request) -> Response:
+        return json_response({"id": id, "all": dict(request.path_params)})
+
+    routes = APIRouter(route_class=HotRoute)
+    routes.add_api_route("/{id}", show)
+    app, above = FastAPI(), FastAPI()
+    app.include_router(routes, dependencies=[Depends(strict_body)])
+    above.mount("/under/{name}", app)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(above), base_url="http://placet"
+    ) as http:
+        told = (await http.get("/under/x/1")).json()
+    assert told == {"id": "1", "all": {"name": "x", "id": "1"}}
+    with pytest.raises(TypeError, match=r"/\{id\} is a HotRoute and solves no dependencies"):
+        routes.add_api_route("/{id}", show, dependencies=[Depends(nothing)])

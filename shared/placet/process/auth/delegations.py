@@ -86,7 +86,7 @@ class Delegations:
         """Delegations, newest first; also those that have ended, unless only what is in force."""
         where = {"namespace": namespace, "kind": DELEGATION}
         found = await self._entries.kept.find(
-            {"$and": [where, older_than(after, "key"), IN_FORCE if in_force else {}]},
+            {"$and": [where, older_than(after), IN_FORCE if in_force else {}]},
             sort=[("created_at", -1), ("key", -1)],
             limit=limit,
         )
@@ -119,9 +119,11 @@ class Delegations:
             raise _misfit("/until", f"it ends in the future, within {LONGEST.days} days")
 
     async def _check_room(self, namespace: str, principal: str) -> None:
-        where: dict[str, Any] = {"namespace": namespace, "of": principal, "ended_at": None}
+        where: dict[str, Any] = {"namespace": namespace, "kind": DELEGATION, "of": principal}
+        where |= {"ended_at": None}
         where |= {"$expr": {"$gt": ["$until", "$$NOW"]}}
-        if await self._entries.kept.count(where, limit=MOST) >= MOST:
+        found = await self._entries.kept.find(where, limit=MOST, fields=["_id"], by="of")
+        if len(found) >= MOST:
             detail = f"{principal!r} has {MOST} delegations in force; end one first"
             raise Conflict(detail, code="too_many_delegations")
 

@@ -7,7 +7,7 @@ from placet.domain.visible import storable_text
 from placet.errors import NotAllowed
 from placet.process.auth.circle import Circle, people_in
 from placet.process.auth.delegations import Delegations
-from placet.process.auth.entries import GROUPS, IDENTITY, PERSON, Entries, entry_id
+from placet.process.auth.entries import GROUPS, IDENTITY, PERSON, Entries, entry_id, is_cut
 from placet.process.auth.groups import Groups
 from placet.process.auth.people import People
 from placet.store.port import Database, Document
@@ -69,7 +69,8 @@ class Directory:
         """The distinct people, disabled ones left out, that these names of an audience come to.
 
         Services and identities that nobody linked are no people. None if it can't be known: a
-        group that is not kept here may be one that tokens tell. One query or two.
+        group that is not kept here may be one that tokens tell, and more may be said of these
+        names than one question looks at. One query or two.
         """
         storable = (name for name in names if storable_text(name) == name)
         wanted = {name for name in storable if not name.startswith(SERVICE)}
@@ -77,6 +78,8 @@ class Directory:
             return frozenset()
         kinds = (PERSON, IDENTITY, GROUPS)
         entries = await self.entries.about(namespace, wanted, kinds)
+        if is_cut(entries):
+            return None
         found = people_in(wanted, entries, claims_count=self._claims_count)
         if not found:
             return None if found is None else frozenset()

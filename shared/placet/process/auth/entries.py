@@ -19,10 +19,14 @@ IDENTITY = "identity"
 GROUPS = "group"
 DELEGATION = "delegation"
 KEY = "key"
-MAPPING = "amqp"
 CHANNELS = ("slack", "telegram", "discord")
 MOST = 2000
-"""Entries that one question to the directory looks at; what is beyond gives nobody anything."""
+"""Entries that one question to the directory looks at."""
+FIRST = [("kind", -1)]
+"""The order of kinds: persons, keys, identities, groups, delegations.
+
+What is beyond MOST is what would give somebody more, never that a person is disabled.
+"""
 
 IN_FORCE: Mapping[str, Any] = {
     "$or": [{"until": None}, {"ended_at": None, "$expr": {"$gt": ["$until", "$$NOW"]}}]
@@ -37,10 +41,10 @@ class Entries:
         self.kept: Collection = database.collection(
             "directory",
             [
-                Index((("namespace", 1), ("about", 1))),
-                Index((("namespace", 1), ("kind", 1), ("key", 1))),
-                Index((("namespace", 1), ("kind", 1), ("created_at", 1))),
-                Index((("namespace", 1), ("of", 1)), sparse=True),
+                Index((("about", 1), ("namespace", 1), ("kind", -1))),
+                Index((("kind", 1), ("namespace", 1), ("key", 1))),
+                Index((("kind", 1), ("namespace", 1), ("created_at", 1), ("key", 1))),
+                Index((("of", 1), ("namespace", 1)), sparse=True),
             ],
         )
         self.now = database.now
@@ -75,11 +79,11 @@ class Entries:
     async def about(
         self, namespace: str, whom: Several[str], kinds: Sequence[str] = ()
     ) -> list[Document]:
-        """Everything in force that says something about one of these names."""
+        """Everything in force that says something about one of these names: the FIRST ones, MOST."""
         where: dict[str, Any] = {"namespace": namespace, "about": {"$in": sorted(whom)}, **IN_FORCE}
         if kinds:
             where["kind"] = {"$in": list(kinds)}
-        return await self.kept.find(where, limit=MOST)
+        return await self.kept.find(where, sort=FIRST, limit=MOST, by="about")
 
     async def page(
         self, kind: str, namespace: str, *, limit: int, after: str | None
@@ -89,6 +93,11 @@ class Entries:
         if after is not None:
             where["key"] = {"$gt": after}
         return await self.kept.find(where, sort=[("key", 1)], limit=limit)
+
+
+def is_cut(found: Sequence[Document]) -> bool:
+    """Whether there may be more than these, which one question found."""
+    return len(found) >= MOST
 
 
 def entry_id(kind: str, namespace: str, key: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Required, TypedDict, Unpack
 from placet.bus.topology import OWN_USERS
 from placet.clock import Clock, in_ms
 from placet.errors import Conflict, FieldError, Invalid, NotAllowed, NotFound, Unauthenticated
-from placet.process.auth.entries import KEY, MAPPING, MOST, Entries
+from placet.process.auth.entries import KEY, Entries
 from placet.process.auth.people import People
-from placet.process.auth.records import Place, caller_of, granted, hashed, older_than, shown
+from placet.process.auth.records import Place, caller_of, granted, hashed, older_than
 from placet.process.caller import Caller
 from placet.process.idempotency import Once
 from placet.store.port import Document
@@ -20,8 +20,11 @@ PREFIX = "plc_"
 LONGEST_LIFE = timedelta(days=3653)
 MOST_REMEMBERED = 10_000
 _LONGEST_NAME = 100
-_OWN = {"kind": {"$in": [KEY, MAPPING]}}
-"""What of the directory is a credential."""
+_TOLD = (
+    "name", "namespace", "person", "service", "scopes", "created_at", "expires_at", "revoked_at",
+)  # fmt: skip
+_OWN = {"kind": KEY}
+"""What of the directory is a credential: a key, or the mapping of an AMQP user, which has no hash."""
 
 
 class Wanted(TypedDict, total=False):
@@ -65,8 +68,6 @@ class Keys:
             return await self.by_key(key), None
         entries = await self._entries.about(guess.namespace, {person, _name_of(id)})
         found = next((entry for entry in entries if entry["_id"] == id), None)
-        if found is None and len(entries) >= MOST:
-            return await self.by_key(key), None
         return self._holder(key, found), entries
 
     def _holder(self, key: str, found: Document | None) -> Caller:
@@ -101,7 +102,7 @@ class Keys:
         """
         key, document = self._new(secrets.token_hex(8), **wanted)
         await self._insert(document)
-        return key, shown(document)
+        return key, _shown(document)
 
     async def create_once(
         self, once: Once, **wanted: Unpack[Wanted]
@@ -113,17 +114,17 @@ class Keys:
         key, document = self._new(once.id[:16], **wanted)
         document["once"] = once.digest
         if await self._insert(document):
-            return key, shown(document)
+            return key, _shown(document)
         found = await self._entries.kept.get(document["_id"])
         own = found is not None and found["namespace"] == document["namespace"]
         once.check(found.get("once") if found and own else None)
-        return None, shown(found or document)
+        return None, _shown(found or document)
 
     def _new(self, id: str, **wanted: Unpack[Wanted]) -> tuple[str, Document]:
         holder = _held_by(wanted.get("person"), wanted.get("service"))
         expires_at = self._end(wanted.get("expires_at"))
         key = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
-        record = {"_id": id, "kind": KEY, "hash": hashed(key), "about": [_name_of(id)], **holder}
+        record = {"_id": id, "hash": hashed(key), "about": [_name_of(id)], **holder}
         scopes = granted(wanted["scopes"], wanted.get("by"))
         document = self._document(record, wanted["namespace"], wanted["name"], scopes)
         return key, {**document, "expires_at": expires_at}
@@ -157,7 +158,7 @@ class Keys:
         """
         if user in OWN_USERS:
             raise NotAllowed(f"{user} is Placet's own")
-        record = {"_id": f"amqp:{user}", "kind": MAPPING, "hash": None, **_held_by(None, service)}
+        record = {"_id": f"amqp:{user}", "hash": None, **_held_by(None, service)}
         document = self._document(record, namespace, user, granted(scopes, by))
         changed = {name: value for name, value in document.items() if name != "_id"}
         replaced = await self._entries.kept.update(
@@ -165,7 +166,7 @@ class Keys:
         )
         if replaced is None and not await self._entries.kept.insert(document):
             raise Conflict(f"{user} belongs to another namespace")
-        return shown(document)
+        return _shown(document)
 
     async def page(
         self, namespace: str, *, limit: int = 100, after: Place | None = None
@@ -173,10 +174,10 @@ class Keys:
         """The keys of a namespace, newest first, without hashes; `after` is where a page ended."""
         found = await self._entries.kept.find(
             {"namespace": namespace, **_OWN, **older_than(after)},
-            sort=[("created_at", -1), ("_id", -1)],
+            sort=[("created_at", -1), ("key", -1)],
             limit=limit,
         )
-        return [shown(key) for key in found]
+        return [_shown(key) for key in found]
 
     async def revoke(self, namespace: str, id: str) -> Document:
         """Make a key worthless at once. Raises NotFound."""
@@ -185,14 +186,14 @@ class Keys:
             id, where, {"$set": {"revoked_at": self._clock.now()}}
         )
         found = changed or await self._entries.kept.get(id)
-        if found is None or found["namespace"] != namespace or found["kind"] not in (KEY, MAPPING):
+        if found is None or found["namespace"] != namespace or found["kind"] != KEY:
             raise NotFound(f"there is no key {id}")
-        return shown(found)
+        return _shown(found)
 
     async def revoke_all_of(self, namespace: str, person: str) -> None:
         """Make every key of a person worthless; safe to repeat."""
-        where = {"namespace": namespace, "person": person, "revoked_at": None, **_OWN}
-        while found := await self._entries.kept.find(where, limit=100, fields=["_id"]):
+        where = {"namespace": namespace, "of": person, "revoked_at": None, **_OWN}
+        while found := await self._entries.kept.find(where, limit=100, fields=["_id"], by="of"):
             for key in found:
                 await self.revoke(namespace, key["_id"])
 
@@ -210,7 +211,8 @@ class Keys:
         self, record: dict[str, Any], namespace: str, name: str, scopes: list[str]
     ) -> Document:
         now = self._clock.now()
-        kept = {"namespace": namespace, "name": name, "scopes": scopes}
+        kept = {"namespace": namespace, "name": name, "scopes": scopes, "kind": KEY}
+        kept |= {"key": record["_id"], "of": record["person"]}
         return {**record, **kept, "created_at": now, "expires_at": None, "revoked_at": None}
 
 
@@ -224,6 +226,12 @@ def _id_of(key: str) -> str:
 def _name_of(id: str) -> str:
     """What a key's entry is about; nobody's name, as it has a colon and is no channel's."""
     return f"key:{id}"
+
+
+def _shown(record: Document) -> Document:
+    """What is told of a credential: all but its hash, and what only the directory needs."""
+    told = {name: record[name] for name in _TOLD if name in record}
+    return {"id": record["_id"], "kind": "key" if record["hash"] else "amqp", **told}
 
 
 def _held_by(person: str | None, service: str | None) -> dict[str, str | None]:

@@ -17,15 +17,6 @@ def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def shown(record: Document) -> Document:
-    """A record without its hash, and what it was made of."""
-    return {
-        ("id" if name == "_id" else name): value
-        for name, value in record.items()
-        if name not in ("hash", "once", "about")
-    }
-
-
 def caller_of(record: Document, credential: str, *, by_session: bool = False) -> Caller:
     """The caller that a key, a session or a mapping stands for."""
     return Caller(
@@ -53,9 +44,11 @@ def granted(scopes: Iterable[str], by: Caller | None) -> list[str]:
     return wanted
 
 
-def older_than(place: Place | None, key: str = "_id") -> Document:
-    """The filter for what comes behind this place, newest first; `key` is the field of the id."""
+def older_than(place: Place | None) -> Document:
+    """The filter for what comes behind this place, newest first: by `created_at`, then by `key`."""
     if place is None:
         return {}
     at, id = place
-    return {"$or": [{"created_at": {"$lt": at}}, {"created_at": at, key: {"$lt": id}}]}
+    # The first part is for the index: no store makes bounds of an $or.
+    behind = [{"created_at": {"$lt": at}}, {"key": {"$lt": id}}]
+    return {"created_at": {"$lte": at}, "$or": behind}

@@ -39,6 +39,7 @@ class MongoCollection:
         calls: Calls,
     ) -> None:
         self._indexes = tuple(indexes)
+        self._by = {index.fields[0][0]: index.name for index in reversed(self._indexes)}
         self._kept = collection
         self._server = server
         self._calls = calls
@@ -108,12 +109,14 @@ class MongoCollection:
         sort: Sort = (),
         limit: int = 100,
         fields: Sequence[str] | None = None,
+        by: str | None = None,
     ) -> list[Document]:
         """Return at most `limit` documents that match."""
         if limit <= 0:
             return []
         shown = {OPS: 0} if fields is None else dict.fromkeys(["_id", *fields], 1)
-        cursor = self._kept.find(where, shown, limit=limit, sort=list(sort) or None)
+        hint = None if by is None else self._by[by]
+        cursor = self._kept.find(where, shown, limit=limit, sort=list(sort) or None, hint=hint)
         return await self._made(cursor.to_list(limit))
 
     async def insert(self, document: Document) -> bool:

@@ -75,19 +75,25 @@ def stored(value: Any) -> Column:
 
 
 def narrowed(
-    where: Filter, columns: frozenset[str], many: Mapping[str, str] = MappingProxyType({})
+    where: Filter,
+    columns: frozenset[str],
+    many: Mapping[str, str] = MappingProxyType({}),
+    finding: frozenset[str] | None = None,
 ) -> list[SQL]:
     """Return SQL conditions that every match of `where` meets; others may meet them too.
 
-    `many` names the table of elements of each field that may hold an array.
+    `many` names the table of elements of each field that may hold an array. `finding` are the
+    columns, all if not given, whose conditions may find rows by an index; others only pass them.
     """
     found: list[SQL] = []
     for field, condition in where.items():
         if field == "$and":
             for each in condition:
-                found += narrowed(each, columns, many)
+                found += narrowed(each, columns, many, finding)
         elif field in columns:
-            found += _field(quoted(field), condition)
+            # To SQLite `+x` is an expression, and no index holds it.
+            finds = finding is None or field in finding
+            found += _field(quoted(field) if finds else f"+{quoted(field)}", condition)
         elif field in many:
             # Each condition may be met by another element; a null by an array that has none.
             found += [

@@ -174,10 +174,13 @@ class SQLiteCollection:
         sort: Sort = (),
         limit: int = 100,
         fields: Sequence[str] | None = None,
+        by: str | None = None,
     ) -> list[Document]:
         """Return at most `limit` documents that match."""
         return await self._database.run(
-            lambda db, now: self.table.find(db, where, now, sort=sort, limit=limit, fields=fields)
+            lambda db, now: self.table.find(
+                db, where, now, sort=sort, limit=limit, fields=fields, by=by
+            )
         )
 
     async def insert(self, document: Document) -> bool:

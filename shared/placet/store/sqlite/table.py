@@ -81,8 +81,9 @@ class Table:
         }
         for name in there - wanted.keys():
             db.execute(f"DROP INDEX {quoted(name)}")
-        for name in wanted.keys() - there:
-            db.execute(self._definition(name, wanted[name]))
+        for name, index in wanted.items():
+            if name not in there:
+                db.execute(self._definition(name, index))
 
     def _definition(self, name: str, index: Index) -> str:
         fields = [quoted(field) for field, _ in index.fields]
@@ -212,11 +213,12 @@ class Table:
         sort: Sort,
         limit: int,
         fields: Sequence[str] | None,
+        by: str | None = None,
     ) -> list[Document]:
-        """Return at most `limit` documents that match, sorted."""
+        """Return at most `limit` documents that match, sorted; found by the index of `by`, if given."""
         columns = self._usable()
         by_sql = all(field in columns for field, _ in sort)
-        found = self._matching(db, where, now, sort if by_sql else ())
+        found = self._matching(db, where, now, sort if by_sql else (), by)
         if by_sql:
             chosen = [document for _, document in zip(range(limit), found, strict=False)]
         else:
@@ -230,11 +232,25 @@ class Table:
     def _usable(self) -> frozenset[str]:
         return frozenset({"_id", *self._fields} - self._many.keys())
 
+    def _finding(self, by: str | None) -> frozenset[str]:
+        """The fields whose conditions may find documents: those of the index that begins with `by`."""
+        if by is None:
+            return self._usable()
+        if by in self._many:
+            return frozenset()
+        index = next(index for index in self.indexes if index.fields[0][0] == by)
+        return frozenset(field for field, _ in index.fields)
+
     def _matching(
-        self, db: sqlite3.Connection, where: Filter, now: datetime, sort: Sort
+        self,
+        db: sqlite3.Connection,
+        where: Filter,
+        now: datetime,
+        sort: Sort,
+        by: str | None = None,
     ) -> Iterator[Document]:
         check_filter(where)
-        conditions = narrowed(where, self._usable(), self._many)
+        conditions = narrowed(where, self._usable(), self._many, self._finding(by))
         sql = self._select
         if conditions:
             sql += " WHERE " + " AND ".join(text for text, _ in conditions)
