@@ -8,7 +8,7 @@ from placet.store.batches import Batches
 from placet_broker.ports import Interactions
 from placet_broker.usecases.tries import TRIES, busy
 
-APART = 0.25
+APART = 0.5
 """Seconds between the beginnings of two rounds: nobody waits for them, and inputs of one round are read
 together and written together."""
 

@@ -15,7 +15,7 @@ from placet.store.port import Collection, Document, Update
 Clearing = Callable[[Sequence[str]], Update]
 """The change that takes the entries with these ids out of a document."""
 
-CLEARED_AFTER = 0.3
+CLEARED_AFTER = 0.9
 """Seconds; well below the age at which a sweep publishes an entry again."""
 
 _log = logs.get(__name__)
