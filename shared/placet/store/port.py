@@ -51,6 +51,14 @@ class Index:
         return "_".join(words)
 
 
+def beginning_with(field: str, indexes: Iterable[Index]) -> Index:
+    """The first index whose first field this is. Raises BadStatement: there is none."""
+    found = next((index for index in indexes if index.fields[0][0] == field), None)
+    if found is None:
+        raise BadStatement(f"no index begins with {field}")
+    return found
+
+
 class Collection(Protocol):
     """Documents with a string `_id`.
 
@@ -79,7 +87,7 @@ class Collection(Protocol):
         """Return at most `limit` documents that match, with only `fields` (and `_id`) if given.
 
         `by` is the first field of the one index to use, and one that `where` asks for a value of;
-        without it the store chooses.
+        without it the store chooses. Raises BadStatement if no index begins with it.
         The result is not a snapshot: documents may change while they are read.
         """
 

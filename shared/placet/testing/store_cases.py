@@ -355,6 +355,12 @@ async def a_query_finds_sorts_and_limits(database: Database) -> None:
     for index in ("due", "status"):
         by = await runs.find({**where, "status": "queued"}, sort=[("due", 1)], limit=3, by=index)
         assert [each["seq"] for each in by] == [19, 18, 17]
+    try:
+        await runs.find(where, by="seq")
+    except BadStatement:
+        pass
+    else:
+        raise AssertionError("an index that is not there was used")
     assert await runs.count(where, limit=100) == 8
     assert await runs.count(where, limit=2) == 2
     by_seq = await runs.find({"mark": mark, "due": None}, sort=[("seq", -1)])

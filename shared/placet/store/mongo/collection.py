@@ -19,7 +19,7 @@ from placet.store.mongo.failures import is_unknown, never_sent, translated
 from placet.store.mongo.statements import OPS, Write, clearing, insertion, update
 from placet.store.mongo.transaction import Transaction
 from placet.store.mongo.writer import Writer
-from placet.store.port import Change, Document, Filter, Index, Sort, Update
+from placet.store.port import Change, Document, Filter, Index, Sort, Update, beginning_with
 
 T = TypeVar("T")
 
@@ -39,7 +39,6 @@ class MongoCollection:
         calls: Calls,
     ) -> None:
         self._indexes = tuple(indexes)
-        self._by = {index.fields[0][0]: index.name for index in reversed(self._indexes)}
         self._kept = collection
         self._server = server
         self._calls = calls
@@ -115,7 +114,7 @@ class MongoCollection:
         if limit <= 0:
             return []
         shown = {OPS: 0} if fields is None else dict.fromkeys(["_id", *fields], 1)
-        hint = None if by is None else self._by[by]
+        hint = None if by is None else beginning_with(by, self._indexes).name
         cursor = self._kept.find(where, shown, limit=limit, sort=list(sort) or None, hint=hint)
         return await self._made(cursor.to_list(limit))
 

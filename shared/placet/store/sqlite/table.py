@@ -10,7 +10,16 @@ from typing import Any
 from placet.errors import Conflict
 from placet.store.documents import decode, encode_document
 from placet.store.language import check_filter, matches, project, sort_key, updated
-from placet.store.port import BadStatement, Change, Document, Filter, Index, Sort, Update
+from placet.store.port import (
+    BadStatement,
+    Change,
+    Document,
+    Filter,
+    Index,
+    Sort,
+    Update,
+    beginning_with,
+)
 from placet.store.sqlite.columns import Column, ManyValues, column, elements, narrowed, quoted
 
 
@@ -236,10 +245,8 @@ class Table:
         """The fields whose conditions may find documents: those of the index that begins with `by`."""
         if by is None:
             return self._usable()
-        if by in self._many:
-            return frozenset()
-        index = next(index for index in self.indexes if index.fields[0][0] == by)
-        return frozenset(field for field, _ in index.fields)
+        index = beginning_with(by, self.indexes)
+        return frozenset() if by in self._many else frozenset(field for field, _ in index.fields)
 
     def _matching(
         self,
