@@ -125,7 +125,7 @@ class PersonBody(Body):
     """A person of the directory."""
 
     name: Name | None = None
-    """What people call them."""
+    """What people call them. Left out: as before."""
     email: Name | None = None
     identities: Annotated[tuple[WireId, ...], Field(max_length=20)] | None = None
     """Who they are on channels: `slack:ID`, `telegram:ID`, `discord:ID`. Left out: as before."""

@@ -40,9 +40,10 @@ def router(people: People) -> APIRouter:
         _PERSON, openapi_extra=documented(PersonBody), summary="Make a person, or change one"
     )
     async def put_person(who: Operator, id: str, request: Request) -> Response:
-        """The same again changes nothing."""
+        """What is left out stays as it is, and null takes it away; the same again changes nothing."""
         body = await read(PersonBody, request)
-        return json_response(await people.put(who.namespace, id, **body.model_dump()))
+        said = body.model_dump(exclude_unset=True)
+        return json_response(await people.put(who.namespace, id, **said))
 
     @routes.delete(_PERSON, summary="Let a person in no more")
     async def disable_person(who: Operator, id: str) -> Response:

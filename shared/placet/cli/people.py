@@ -47,8 +47,9 @@ async def set_(
     enable: Annotated[bool, Parameter(negative="", help="Let them in again.")] = False,
     json: Json = False,
 ) -> int:
-    """Make a person, or replace their name and address; identities stay as they are."""
-    body: dict[str, Any] = {"name": name, "email": email}
+    """Make a person, or change one; what is not said stays as it is."""
+    said = {"name": name, "email": email}
+    body: dict[str, Any] = {what: value for what, value in said.items() if value is not None}
     if enable:
         body["disabled"] = False
     return await _sent("put", id, json=json, body=body)

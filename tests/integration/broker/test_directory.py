@@ -252,14 +252,15 @@ async def test_an_identity_that_cannot_be_is_refused(directory: Directory, ident
         await directory.people.put(NS, "alice", identities=[identity])
 
 
-async def test_putting_a_person_replaces_what_is_said_and_leaves_the_rest(
+async def test_putting_a_person_changes_what_is_said_and_leaves_the_rest(
     directory: Directory,
 ) -> None:
     made = await directory.people.put(NS, "alice", name="A", identities=["slack:U1", "discord:2"])
     again = await directory.people.put(NS, "alice", name="A")
     assert again == made
     fewer = await directory.people.put(NS, "alice", email="a@x", identities=["discord:2"])
-    assert (fewer["name"], fewer["identities"]) == (None, ["discord:2"])
+    told = (fewer["name"], fewer["email"], fewer["identities"])
+    assert told == ("A", "a@x", ["discord:2"])
     await directory.people.put(NS, "alice", disabled=True)
     assert (await directory.people.put(NS, "alice"))["disabled_at"] is not None
     assert (await directory.people.put(NS, "alice", disabled=False))["disabled_at"] is None
@@ -299,6 +300,21 @@ async def test_who_is_disabled_is_nobody_nobodys_delegate_and_has_none(
     assert ids(await directory.standing(NS, "cid")) == []
     with pytest.raises(NotAllowed, match="disabled"):
         await delegate(directory, "dan", "bob")
+
+
+async def test_what_is_not_said_of_a_person_stays(still: Desk) -> None:
+    key = await still.key("root", *OPERATOR_SCOPES)
+    url = "/v1/people/alice"
+
+    async def put(**said: object) -> list[object]:
+        told = (await still.http.put(url, json=said, headers=key)).json()
+        return [told["name"], told["email"], told["disabled_at"] is not None]
+
+    assert await put(name="Alice", email="a@example.com") == ["Alice", "a@example.com", False]
+    assert await put(disabled=True) == ["Alice", "a@example.com", True]
+    assert await put(disabled=False) == ["Alice", "a@example.com", False]
+    assert await put(name="Al") == ["Al", "a@example.com", False]
+    assert await put(email=None) == ["Al", None, False]
 
 
 @pytest.mark.parametrize("groups", range(3, 8))

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from placet.errors import Conflict, NotAllowed, NotFound
 from placet.process.auth.entries import (
@@ -18,6 +18,13 @@ from placet.store.port import Document
 Revoke = Callable[[str, str], Awaitable[None]]
 """Makes every credential of a namespace's person worthless."""
 _TRIES = 5
+
+
+class Told(TypedDict, total=False):
+    """What people are called and where they are reached; None for nothing."""
+
+    name: str | None
+    email: str | None
 
 
 class People:
@@ -51,15 +58,14 @@ class People:
         namespace: str,
         id: str,
         *,
-        name: str | None = None,
-        email: str | None = None,
         identities: Sequence[str] | None = None,
         disabled: bool | None = None,
+        **told: Unpack[Told],
     ) -> Document:
-        """Make a person, or replace name and address; the same again changes nothing.
+        """Make a person, or change one; the same again changes nothing.
 
-        `identities` and `disabled` stay as they are where None is said. A crash in between leaves
-        a part done: repeat it.
+        What is left out stays as it is, and so do `identities` and `disabled` where None is said. A
+        crash in between leaves a part done: repeat it.
 
         Raises:
             Invalid: an id or an identity that can't be.
@@ -69,8 +75,8 @@ class People:
         wanted = [
             checked_identity(each, f"/identities/{n}") for n, each in enumerate(identities or ())
         ]
-        told = {"name": name, "email": email}
-        if not await self._entries.add(PERSON, namespace, id, **{**_fresh(id), **told}):
+        made = await self._entries.add(PERSON, namespace, id, **{**_fresh(id), **told})
+        if not made and told:
             await self._entries.change(PERSON, namespace, id, {"$set": told})
         if disabled is not None:
             await (self.disable if disabled else self.enable)(namespace, id)
